@@ -1,0 +1,298 @@
+//! Dense cells of any number type, read in place a block of rows at a time.
+
+use crate::fault::{CellFault, Fault};
+use ndarray::{ArrayView2, Axis};
+use std::ops::Range;
+
+/// Stands for a missing level code inside the kernels; a missing number is NaN.
+pub const MISSING: i64 = i64::MIN;
+
+/// A number type an array may hold.
+pub trait Cell: Copy + Send + Sync {
+    /// The cell as a number; NaN is missing.
+    fn number(self) -> f64;
+    /// The cell as a level code, or why it is none; [`MISSING`] is missing.
+    fn code(self) -> Result<i64, CellFault>;
+    /// The cells themselves, if they are numbers already.
+    fn as_numbers(_: &[Self]) -> Option<&[f64]> {
+        None
+    }
+    /// The cells themselves, if they are codes already (negative ones still to be refused).
+    fn as_codes(_: &[Self]) -> Option<&[i64]> {
+        None
+    }
+}
+
+/// A float as a level code.
+#[inline(always)]
+fn float_code(x: f64) -> Result<i64, CellFault> {
+    if x.is_nan() {
+        Ok(MISSING)
+    } else if x.is_infinite() {
+        Err(CellFault::Infinite)
+    } else if x < 0.0 {
+        Err(CellFault::Below)
+    } else if x.fract() != 0.0 {
+        Err(CellFault::Fraction)
+    } else if x > 9007199254740992.0 {
+        Err(CellFault::Above)
+    } else {
+        Ok(x as i64)
+    }
+}
+
+macro_rules! float_cell {
+    ($($t:ty),*) => {$(
+        impl Cell for $t {
+            #[inline(always)]
+            fn number(self) -> f64 {
+                f64::from(self)
+            }
+            #[inline(always)]
+            fn code(self) -> Result<i64, CellFault> {
+                float_code(f64::from(self))
+            }
+        }
+    )*};
+}
+
+macro_rules! integer_cell {
+    ($($t:ty),*) => {$(
+        impl Cell for $t {
+            #[inline(always)]
+            fn number(self) -> f64 {
+                self as f64
+            }
+            #[inline(always)]
+            #[allow(unused_comparisons)]
+            fn code(self) -> Result<i64, CellFault> {
+                if self < 0 {
+                    Err(CellFault::Below)
+                } else {
+                    i64::try_from(self).map_err(|_| CellFault::Above)
+                }
+            }
+        }
+    )*};
+}
+
+float_cell!(f32);
+integer_cell!(i8, i16, i32, u8, u16, u32, u64);
+
+impl Cell for f64 {
+    #[inline(always)]
+    fn number(self) -> f64 {
+        self
+    }
+    #[inline(always)]
+    fn code(self) -> Result<i64, CellFault> {
+        float_code(self)
+    }
+    fn as_numbers(cells: &[f64]) -> Option<&[f64]> {
+        Some(cells)
+    }
+}
+
+impl Cell for i64 {
+    #[inline(always)]
+    fn number(self) -> f64 {
+        self as f64
+    }
+    #[inline(always)]
+    fn code(self) -> Result<i64, CellFault> {
+        if self < 0 {
+            Err(CellFault::Below)
+        } else {
+            Ok(self)
+        }
+    }
+    fn as_codes(cells: &[i64]) -> Option<&[i64]> {
+        Some(cells)
+    }
+}
+
+impl Cell for bool {
+    #[inline(always)]
+    fn number(self) -> f64 {
+        f64::from(u8::from(self))
+    }
+    #[inline(always)]
+    fn code(self) -> Result<i64, CellFault> {
+        Ok(i64::from(self))
+    }
+}
+
+/// How a cell is read before its terms are taken.
+#[derive(Clone, Copy, Debug)]
+pub struct Reading {
+    /// Read as 1 if above this threshold, else 0.
+    pub above: Option<f64>,
+    /// Smallest cell the model can take.
+    pub lowest: f64,
+    /// Largest cell the model can take.
+    pub highest: f64,
+}
+
+impl Reading {
+    /// Every finite number, as it is.
+    pub const REAL: Reading = Reading { above: None, lowest: f64::NEG_INFINITY, highest: f64::INFINITY };
+
+    /// The cell as its terms see it; NaN stays NaN.
+    #[inline(always)]
+    pub fn read(self, x: f64) -> f64 {
+        match self.above {
+            Some(threshold) if !x.is_nan() => f64::from(u8::from(x > threshold)),
+            _ => x,
+        }
+    }
+
+    /// Whether any cell of the support is refused.
+    #[inline(always)]
+    pub fn bounded(self) -> bool {
+        self.lowest > f64::NEG_INFINITY || self.highest < f64::INFINITY
+    }
+
+    /// Why an unread cell is refused, if it is.
+    #[inline(always)]
+    pub fn fault(self, x: f64) -> Option<CellFault> {
+        if x.is_infinite() {
+            Some(CellFault::Infinite)
+        } else if x < self.lowest {
+            Some(CellFault::Below)
+        } else if x > self.highest {
+            Some(CellFault::Above)
+        } else {
+            None
+        }
+    }
+}
+
+/// A dense matrix of cells, with any strides.
+#[derive(Clone, Copy)]
+pub struct Dense<'a, T> {
+    view: ArrayView2<'a, T>,
+    /// How its cells are read.
+    pub reading: Reading,
+}
+
+impl<'a, T: Cell> Dense<'a, T> {
+    /// A matrix whose cells are read so.
+    pub fn new(view: ArrayView2<'a, T>, reading: Reading) -> Self {
+        Dense { view, reading }
+    }
+
+    /// Number of rows.
+    pub fn rows(&self) -> usize {
+        self.view.nrows()
+    }
+
+    /// Number of columns.
+    pub fn columns(&self) -> usize {
+        self.view.ncols()
+    }
+
+    /// The cell in row `r`, column `j`, unread.
+    pub fn number(&self, r: usize, j: usize) -> f64 {
+        self.view[(r, j)].number()
+    }
+
+    /// Some of the rows.
+    #[inline(always)]
+    fn part(&self, rows: Range<usize>) -> ArrayView2<'a, T> {
+        self.view.split_at(Axis(0), rows.end).0.split_at(Axis(0), rows.start).1
+    }
+
+    /// The first refused cell of these rows, if any.
+    pub fn find_fault(&self, rows: Range<usize>) -> Result<(), Fault> {
+        for row in rows {
+            for (column, cell) in self.view.row(row).iter().enumerate() {
+                let value = cell.number();
+                if let Some(what) = self.reading.fault(value) {
+                    return Err(Fault::Cell { what, row, column, value });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// These rows as read numbers, row by row: in place where they are that already, else in `scratch`.
+    ///
+    /// Reading to 0 and 1 would hide an infinity, so it looks for one on the way.
+    #[inline(always)]
+    pub fn numbers<'s>(&self, rows: Range<usize>, scratch: &'s mut Vec<f64>) -> Result<&'s [f64], Fault>
+    where
+        'a: 's,
+    {
+        if self.reading.above.is_none() {
+            if let Some(cells) = self.part(rows.clone()).to_slice().and_then(T::as_numbers) {
+                return Ok(cells);
+            }
+        }
+        let mut finite = true;
+        self.gather(rows.clone(), scratch, 0.0, |cell| {
+            let x = cell.number();
+            finite &= !x.is_infinite();
+            self.reading.read(x)
+        });
+        if !finite {
+            self.find_fault(rows)?;
+        }
+        Ok(scratch)
+    }
+
+    /// These rows as level codes; [`MISSING`] is missing, another negative code is for the caller to refuse.
+    #[inline(always)]
+    pub fn codes<'s>(&self, rows: Range<usize>, scratch: &'s mut Vec<i64>) -> Result<&'s [i64], Fault>
+    where
+        'a: 's,
+    {
+        if let Some(cells) = self.part(rows.clone()).to_slice().and_then(T::as_codes) {
+            return Ok(cells);
+        }
+        let mut sound = true;
+        self.gather(rows.clone(), scratch, 0, |cell| {
+            cell.code().unwrap_or_else(|_| {
+                sound = false;
+                MISSING
+            })
+        });
+        if !sound {
+            for row in rows {
+                for column in 0..self.columns() {
+                    let cell = self.view[(row, column)];
+                    if let Err(what) = cell.code() {
+                        return Err(Fault::Cell { what, row, column, value: cell.number() });
+                    }
+                }
+            }
+        }
+        Ok(scratch)
+    }
+
+    /// Copies rows into `scratch`, walking memory in the order it lies in.
+    #[inline(always)]
+    fn gather<U: Copy>(
+        &self,
+        rows: Range<usize>,
+        scratch: &mut Vec<U>,
+        zero: U,
+        mut read: impl FnMut(T) -> U,
+    ) {
+        let columns = self.columns();
+        scratch.clear();
+        scratch.resize(rows.len() * columns, zero);
+        let part = self.part(rows);
+        let strides = part.strides();
+        if strides[0].unsigned_abs() < strides[1].unsigned_abs() {
+            for (j, column) in part.columns().into_iter().enumerate() {
+                for (r, &cell) in column.iter().enumerate() {
+                    scratch[r * columns + j] = read(cell);
+                }
+            }
+        } else {
+            for (to, &cell) in scratch.iter_mut().zip(part.iter()) {
+                *to = read(cell);
+            }
+        }
+    }
+}

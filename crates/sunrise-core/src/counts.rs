@@ -1,0 +1,301 @@
+//! How often every level of every column stands in every class.
+
+use crate::cells::{Cell, Dense, MISSING};
+use crate::csr::{by_class, Csr, Index};
+use crate::fault::{check_rows, row_class, CellFault, Fault};
+use crate::vectorised;
+use crate::work::{pieces, run};
+use std::collections::{BTreeMap, HashMap};
+use std::ops::Range;
+
+/// Rows and weight of the levels seen, column after column, levels in order.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Counts {
+    /// Where each column's levels begin, and where the last column's end.
+    pub offsets: Vec<i64>,
+    /// The level codes.
+    pub codes: Vec<i64>,
+    /// Rows, classes x levels.
+    pub rows: Vec<i64>,
+    /// Weight, classes x levels.
+    pub weight: Vec<f64>,
+}
+
+/// Rows and weight of one level in one class.
+type Tally = (i64, f64);
+
+/// Levels in order, with the tally of every class.
+type Sorted = BTreeMap<(usize, i64), Vec<Tally>>;
+
+fn finish(columns: usize, classes: usize, sorted: Sorted) -> Counts {
+    let levels = sorted.len();
+    let mut counts = Counts {
+        offsets: vec![0; columns + 1],
+        codes: Vec::with_capacity(levels),
+        rows: vec![0; classes * levels],
+        weight: vec![0.0; classes * levels],
+    };
+    for (k, ((column, code), tally)) in sorted.into_iter().enumerate() {
+        counts.offsets[column + 1] = k as i64 + 1;
+        counts.codes.push(code);
+        for (c, (rows, weight)) in tally.into_iter().enumerate() {
+            counts.rows[c * levels + k] = rows;
+            counts.weight[c * levels + k] = weight;
+        }
+    }
+    for column in 0..columns {
+        counts.offsets[column + 1] = counts.offsets[column + 1].max(counts.offsets[column]);
+    }
+    counts
+}
+
+/// Small codes in a table, which is fast, the others in a map, which is bounded by what was seen.
+struct Tallies {
+    classes: usize,
+    columns: usize,
+    /// Codes the table has room for, in every column.
+    room: usize,
+    rows: Vec<u32>,
+    /// Weights, where they are not all 1.
+    weight: Option<Vec<f64>>,
+    large: HashMap<(usize, i64), Vec<Tally>>,
+}
+
+/// The most cells a table may have; beyond, codes go to the map.
+const TABLE: usize = 1 << 22;
+
+impl Tallies {
+    fn new(classes: usize, columns: usize, weighted: bool) -> Self {
+        let mut tallies = Tallies {
+            classes,
+            columns,
+            room: 0,
+            rows: Vec::new(),
+            weight: weighted.then(Vec::new),
+            large: HashMap::new(),
+        };
+        tallies.grow(8);
+        tallies
+    }
+
+    /// Makes room for more codes, as long as the table stays small.
+    fn grow(&mut self, room: usize) {
+        let cells = self.classes * self.columns * room;
+        if room <= self.room || cells > TABLE {
+            return;
+        }
+        fn widen<T: Copy + Default>(table: &[T], from: usize, to: usize, cells: usize) -> Vec<T> {
+            let mut wide = vec![T::default(); cells];
+            if from > 0 {
+                for (old, new) in table.chunks_exact(from).zip(wide.chunks_exact_mut(to)) {
+                    new[..from].copy_from_slice(old);
+                }
+            }
+            wide
+        }
+        self.rows = widen(&self.rows, self.room, room, cells);
+        self.weight = self.weight.as_ref().map(|weight| widen(weight, self.room, room, cells));
+        self.room = room;
+    }
+
+    /// Counts a block of rows, or says which (row, column) holds a negative code.
+    #[inline(always)]
+    fn add(&mut self, codes: &[i64], y: &[i32], w: Option<&[f64]>) -> Result<(), (usize, usize)> {
+        let largest = codes.iter().fold(0, |top, &code| top.max(code));
+        if largest >= self.room as i64 && largest < (1 << 16) {
+            self.grow((largest as usize + 1).next_power_of_two());
+        }
+        let (room, columns) = (self.room, self.columns);
+        for r in 0..y.len() {
+            let Some((c, w)) = row_class(r, y, w) else { continue };
+            let row = &codes[r * columns..][..columns];
+            let class = c * columns * room..(c + 1) * columns * room;
+            let mut odd = false;
+            // One comparison tells a small code from a large, a negative and a missing one.
+            for (&code, cells) in row.iter().zip(self.rows[class.clone()].chunks_exact_mut(room.max(1))) {
+                match cells.get_mut(code as u64 as usize) {
+                    Some(cell) => *cell += 1,
+                    None => odd = true,
+                }
+            }
+            if let Some(weight) = &mut self.weight {
+                for (&code, cells) in row.iter().zip(weight[class].chunks_exact_mut(room.max(1))) {
+                    if let Some(cell) = cells.get_mut(code as u64 as usize) {
+                        *cell += w;
+                    }
+                }
+            }
+            if odd {
+                self.add_odd(r, c, w, row)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Counts the codes of a row that the table has no room for.
+    #[cold]
+    fn add_odd(&mut self, r: usize, c: usize, w: f64, row: &[i64]) -> Result<(), (usize, usize)> {
+        for (j, &code) in row.iter().enumerate() {
+            if code >= self.room as i64 {
+                let classes = self.classes;
+                let tally = &mut self.large.entry((j, code)).or_insert_with(|| vec![(0, 0.0); classes])[c];
+                tally.0 += 1;
+                tally.1 += w;
+            } else if code < 0 && code != MISSING {
+                return Err((r, j));
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds what was seen to the sorted levels.
+    fn join(self, sorted: &mut Sorted) {
+        let classes = self.classes;
+        let mut put = |key, c: usize, (rows, weight): Tally| {
+            let tally = &mut sorted.entry(key).or_insert_with(|| vec![(0, 0.0); classes])[c];
+            tally.0 += rows;
+            tally.1 += weight;
+        };
+        for (at, &rows) in self.rows.iter().enumerate().filter(|(_, &rows)| rows > 0) {
+            let (cell, code) = (at / self.room, at % self.room);
+            let rows = i64::from(rows);
+            let weight = self.weight.as_ref().map_or(rows as f64, |weight| weight[at]);
+            put((cell % self.columns, code as i64), cell / self.columns, (rows, weight));
+        }
+        for (key, tallies) in self.large {
+            for (c, tally) in tallies.into_iter().enumerate() {
+                put(key, c, tally);
+            }
+        }
+    }
+}
+
+/// Counts of a dense matrix of level codes.
+pub fn dense<T: Cell>(
+    x: &Dense<T>,
+    y: &[i32],
+    w: Option<&[f64]>,
+    classes: usize,
+    threads: usize,
+) -> Result<Counts, Fault> {
+    let columns = x.columns();
+    check_rows(x.rows(), classes, y, w)?;
+    if classes * columns == 0 {
+        return Ok(finish(columns, classes, Sorted::new()));
+    }
+    // A piece's counters are 32 bits wide, so it has fewer rows than they can count.
+    let most = 16.max(x.rows() >> 31);
+    let parts = run(threads, pieces(x.rows(), (8 * classes).max(4096), most), |rows: Range<usize>| {
+        let mut tallies = Tallies::new(classes, columns, w.is_some());
+        let mut scratch = Vec::new();
+        let block = (65_536 / columns).clamp(16, 1024);
+        vectorised(
+            #[inline(always)]
+            || {
+                let mut at = rows.start;
+                while at < rows.end {
+                    let part = at..rows.end.min(at + block);
+                    at = part.end;
+                    let codes = x.codes(part.clone(), &mut scratch)?;
+                    let added = tallies.add(codes, &y[part.clone()], w.map(|w| &w[part.clone()]));
+                    added.map_err(|(r, column)| {
+                        let row = part.start + r;
+                        Fault::Cell { what: CellFault::Below, row, column, value: x.number(row, column) }
+                    })?;
+                }
+                Ok(())
+            },
+        )?;
+        Ok(tallies)
+    });
+    let mut sorted = Sorted::new();
+    for part in parts {
+        part?.join(&mut sorted);
+    }
+    Ok(finish(columns, classes, sorted))
+}
+
+/// Counts of a sparse matrix of level codes; a cell that is not stored has code 0.
+pub fn sparse<T: Cell, I: Index>(
+    x: &Csr<T, I>,
+    y: &[i32],
+    w: Option<&[f64]>,
+    classes: usize,
+    threads: usize,
+) -> Result<Counts, Fault> {
+    check_rows(x.rows(), classes, y, w)?;
+    let (order, begin) = by_class(classes, y, w);
+    let parts = run(threads, (0..classes).collect(), |c: usize| {
+        let class = &order[begin[c]..begin[c + 1]];
+        let mut seen: HashMap<(usize, i64), Tally> = HashMap::new();
+        // What is left of the class once stored cells and missing ones are taken away is code 0.
+        let total: f64 = class.iter().map(|&r| w.map_or(1.0, |w| w[r])).sum();
+        let mut zeros = vec![(class.len() as i64, total); x.columns()];
+        for &r in class {
+            let weight = w.map_or(1.0, |w| w[r]);
+            let (indices, cells) = x.canonical_row(r)?;
+            for (j, cell) in indices.iter().map(|j| j.at()).zip(cells) {
+                let code = cell.code().map_err(|what| Fault::Cell {
+                    what,
+                    row: r,
+                    column: j,
+                    value: cell.number(),
+                })?;
+                if code == 0 {
+                    continue;
+                }
+                zeros[j].0 -= 1;
+                zeros[j].1 -= weight;
+                if code != MISSING {
+                    let tally = seen.entry((j, code)).or_default();
+                    tally.0 += 1;
+                    tally.1 += weight;
+                }
+            }
+        }
+        let zeros = zeros.into_iter().enumerate().filter(|(_, tally)| tally.0 > 0);
+        seen.extend(zeros.map(|(j, tally)| ((j, 0), tally)));
+        Ok(seen)
+    });
+    let mut sorted = Sorted::new();
+    for (c, part) in parts.into_iter().enumerate() {
+        for (key, tally) in part? {
+            sorted.entry(key).or_insert_with(|| vec![(0, 0.0); classes])[c] = tally;
+        }
+    }
+    Ok(finish(x.columns(), classes, sorted))
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::cells::Reading;
+    use ndarray::array;
+
+    #[test]
+    fn small_and_huge_codes_are_counted_without_a_cell_for_each() {
+        let x = array![[0_i64, 1_000_000_000], [3, 5], [3, 1_000_000_000]];
+        let counts = dense(&Dense::new(x.view(), Reading::REAL), &[0, 1, 1], None, 2, 1).unwrap();
+        assert_eq!(counts.offsets, [0, 2, 4]);
+        assert_eq!(counts.codes, [0, 3, 5, 1_000_000_000]);
+        assert_eq!(counts.rows, [1, 0, 0, 1, 0, 2, 1, 1]);
+    }
+
+    #[test]
+    fn sparse_means_code_zero() {
+        let csr = Csr::new(&[2.0, f64::NAN], &[1_i32, 0], &[0, 1, 2, 2], 2).unwrap();
+        let counts = sparse(&csr, &[0, 0, 0], None, 1, 1).unwrap();
+        assert_eq!((counts.codes, counts.rows), (vec![0, 0, 2], vec![2, 2, 1]));
+    }
+
+    #[test]
+    fn negative_and_fractional_codes_are_refused() {
+        let x = array![[0_i64, -2]];
+        let fault = dense(&Dense::new(x.view(), Reading::REAL), &[0], None, 1, 1).unwrap_err();
+        assert!(matches!(fault, Fault::Cell { what: CellFault::Below, row: 0, column: 1, .. }));
+        let x = array![[0.5_f32]];
+        let fault = dense(&Dense::new(x.view(), Reading::REAL), &[0], None, 1, 1).unwrap_err();
+        assert!(matches!(fault, Fault::Cell { what: CellFault::Fraction, .. }));
+    }
+}

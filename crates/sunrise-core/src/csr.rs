@@ -1,0 +1,108 @@
+//! Sparse rows (CSR), checked once so that the kernels can trust them.
+
+use crate::cells::Cell;
+use crate::fault::Fault;
+
+/// An integer type that may number columns.
+pub trait Index: Copy + Send + Sync {
+    /// The index; a negative one becomes larger than any column.
+    fn at(self) -> usize;
+}
+
+impl Index for i32 {
+    #[inline(always)]
+    fn at(self) -> usize {
+        usize::try_from(self).unwrap_or(usize::MAX)
+    }
+}
+
+impl Index for i64 {
+    #[inline(always)]
+    fn at(self) -> usize {
+        usize::try_from(self).unwrap_or(usize::MAX)
+    }
+}
+
+/// A sparse matrix of cells; what is not stored is 0.
+#[derive(Clone, Copy)]
+pub struct Csr<'a, T, I> {
+    data: &'a [T],
+    indices: &'a [I],
+    indptr: &'a [I],
+    columns: usize,
+}
+
+impl<'a, T: Cell, I: Index> Csr<'a, T, I> {
+    /// Checks that every row lies inside the arrays. Column indices are checked as they are read.
+    pub fn new(data: &'a [T], indices: &'a [I], indptr: &'a [I], columns: usize) -> Result<Self, Fault> {
+        let ends = indptr.windows(2).all(|p| p[0].at() <= p[1].at());
+        let last = indptr.last().map_or(usize::MAX, |p| p.at());
+        if !ends || last > indices.len() || last > data.len() {
+            return Err(Fault::shape("the sparse matrix is broken: indptr does not lie within its data"));
+        }
+        Ok(Csr { data, indices, indptr, columns })
+    }
+
+    /// Number of rows.
+    pub fn rows(&self) -> usize {
+        self.indptr.len() - 1
+    }
+
+    /// Number of columns.
+    pub fn columns(&self) -> usize {
+        self.columns
+    }
+
+    /// Number of stored cells.
+    pub fn stored(&self) -> usize {
+        self.indices.len()
+    }
+
+    /// The stored columns and cells of a row.
+    #[inline(always)]
+    pub fn row(&self, r: usize) -> (&'a [I], &'a [T]) {
+        let range = self.indptr[r].at()..self.indptr[r + 1].at();
+        (&self.indices[range.clone()], &self.data[range])
+    }
+
+    /// The stored cells of a row, each column once and in order, or a fault.
+    #[inline(always)]
+    pub fn canonical_row(&self, r: usize) -> Result<(&'a [I], &'a [T]), Fault> {
+        let (indices, cells) = self.row(r);
+        if indices.windows(2).any(|p| p[0].at() >= p[1].at()) {
+            return Err(Fault::NotCanonical);
+        }
+        match indices.last() {
+            Some(last) if last.at() >= self.columns => Err(self.outside()),
+            _ => Ok((indices, cells)),
+        }
+    }
+
+    /// The fault of a column index outside the matrix.
+    pub fn outside(&self) -> Fault {
+        Fault::shape(format!("the sparse matrix is broken: a column index is not below {}", self.columns))
+    }
+}
+
+/// Rows grouped by class in their order, with where each class begins; skipped rows are left out.
+pub fn by_class(classes: usize, y: &[i32], w: Option<&[f64]>) -> (Vec<usize>, Vec<usize>) {
+    use crate::fault::row_class;
+    let mut begin = vec![0; classes + 1];
+    for r in 0..y.len() {
+        if let Some((c, _)) = row_class(r, y, w) {
+            begin[c + 1] += 1;
+        }
+    }
+    for c in 0..classes {
+        begin[c + 1] += begin[c];
+    }
+    let mut at = begin.clone();
+    let mut order = vec![0; begin[classes]];
+    for r in 0..y.len() {
+        if let Some((c, _)) = row_class(r, y, w) {
+            order[at[c]] = r;
+            at[c] += 1;
+        }
+    }
+    (order, begin)
+}

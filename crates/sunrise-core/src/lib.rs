@@ -1,0 +1,26 @@
+//! The kernels of Sunrise: arrays in, arrays out.
+//!
+//! Nothing here knows a family of distributions. Accumulating kernels add up terms of the cells per class
+//! ([`sums`], [`moments`], [`counts`]); scoring kernels are their transposes ([`linear`], [`table`]), driven
+//! block by block by [`score`]. Work is cut by shape only and reduced in order, so every result has the
+//! same bits for any number of threads.
+#![forbid(unsafe_code)]
+
+pub mod cells;
+pub mod counts;
+pub mod csr;
+pub mod fault;
+pub mod labels;
+pub mod linear;
+pub mod moments;
+pub mod normalise;
+pub mod score;
+pub mod sums;
+pub mod table;
+pub mod work;
+
+/// Runs `f` compiled for the widest vectors this processor has.
+#[inline(always)]
+pub(crate) fn vectorised<R, F: FnOnce() -> R>(f: F) -> R {
+    pulp::Arch::new().dispatch(f)
+}

@@ -1,0 +1,430 @@
+//! Scores that are weighted sums of the terms x and x^2 of the cells, about an anchor.
+
+use crate::cells::{Cell, Dense, Reading};
+use crate::csr::{Csr, Index};
+use crate::fault::Fault;
+use crate::score::Scorer;
+use crate::vectorised;
+use std::ops::Range;
+
+/// The weights of a linear score, each classes x columns; a cell adds base + x (x - a) + x2 (x - a)^2.
+#[derive(Clone, Copy, Debug)]
+pub struct Weights<'a> {
+    /// What a complete row gets for being observed: the base summed over the columns, one per class.
+    pub constant: &'a [f64],
+    /// What an observed cell adds whatever it holds.
+    pub base: Option<&'a [f64]>,
+    /// Weight of x - a.
+    pub x: Option<&'a [f64]>,
+    /// Weight of (x - a)^2.
+    pub x2: Option<&'a [f64]>,
+    /// The anchor a; 0 where it is not given.
+    pub anchor: Option<&'a [f64]>,
+    /// Whether a row with missing cells needs more than its own cells: the parameters sum to 1 over a row.
+    pub compositional: bool,
+}
+
+impl Weights<'_> {
+    fn check(&self, columns: usize) -> Result<(), Fault> {
+        let cells = self.constant.len() * columns;
+        if [self.base, self.x, self.x2, self.anchor].iter().flatten().any(|part| part.len() != cells) {
+            return Err(Fault::shape("the weights do not have one cell for each class and column"));
+        }
+        Ok(())
+    }
+}
+
+/// Dense cells with linear weights.
+pub struct DenseLinear<'a, T> {
+    cells: Dense<'a, T>,
+    weights: Weights<'a>,
+}
+
+/// How many partial sums a dot product runs in: enough for the widest vectors, the same on every machine.
+const LANES: usize = 8;
+
+/// Sum of `term` over the columns, in a fixed order.
+#[inline(always)]
+fn lanes<const N: usize>(parts: [&[f64]; N], term: impl Fn([f64; N]) -> f64) -> f64 {
+    let columns = parts[0].len();
+    let whole = columns - columns % LANES;
+    let mut sums = [0.0; LANES];
+    for at in (0..whole).step_by(LANES) {
+        let part: [&[f64]; N] = parts.map(|p| &p[at..at + LANES]);
+        for (k, sum) in sums.iter_mut().enumerate() {
+            *sum += term(part.map(|p| p[k]));
+        }
+    }
+    let mut rest = 0.0;
+    for at in whole..columns {
+        rest += term(parts.map(|p| p[at]));
+    }
+    ((sums[0] + sums[4]) + (sums[1] + sums[5])) + ((sums[2] + sums[6]) + (sums[3] + sums[7])) + rest
+}
+
+impl<'a, T: Cell> DenseLinear<'a, T> {
+    /// Checks that cells and weights fit together.
+    pub fn new(cells: Dense<'a, T>, weights: Weights<'a>) -> Result<Self, Fault> {
+        weights.check(cells.columns())?;
+        Ok(DenseLinear { cells, weights })
+    }
+
+    /// The score of a complete row for one class.
+    #[inline(always)]
+    fn class(&self, row: &[f64], c: usize) -> f64 {
+        let w = &self.weights;
+        let class = |part: &'a [f64]| &part[c * row.len()..][..row.len()];
+        let sum = match (w.x.map(class), w.x2.map(class), w.anchor.map(class)) {
+            (None, None, _) => 0.0,
+            (Some(x), None, None) => lanes([row, x], |[v, x]| v * x),
+            (Some(x), None, Some(a)) => lanes([row, x, a], |[v, x, a]| (v - a) * x),
+            (None, Some(x2), None) => lanes([row, x2], |[v, x2]| v * v * x2),
+            (None, Some(x2), Some(a)) => lanes([row, x2, a], |[v, x2, a]| (v - a) * (v - a) * x2),
+            (Some(x), Some(x2), None) => lanes([row, x, x2], |[v, x, x2]| v * (x + v * x2)),
+            (Some(x), Some(x2), Some(a)) => {
+                lanes([row, x, x2, a], |[v, x, x2, a]| (v - a) * (x + (v - a) * x2))
+            }
+        };
+        w.constant[c] + sum
+    }
+
+    /// What one cell adds for one class.
+    fn cell(&self, value: f64, at: usize) -> f64 {
+        let w = &self.weights;
+        let d = value - w.anchor.map_or(0.0, |a| a[at]);
+        w.base.map_or(0.0, |b| b[at]) + d * (w.x.map_or(0.0, |x| x[at]) + d * w.x2.map_or(0.0, |x2| x2[at]))
+    }
+
+    /// Scores a row that is not complete, or not finite; true where cells are missing.
+    #[cold]
+    fn add_observed(&self, r: usize, row: &[f64], scores: &mut [f64]) -> Result<bool, Fault> {
+        self.cells.find_fault(r..r + 1)?;
+        let columns = row.len();
+        for (c, score) in scores.iter_mut().enumerate() {
+            for (j, &value) in row.iter().enumerate().filter(|(_, value)| !value.is_nan()) {
+                *score += self.cell(value, c * columns + j);
+            }
+        }
+        Ok(row.iter().any(|value| value.is_nan()))
+    }
+
+    #[inline(always)]
+    fn add_rows(
+        &self,
+        rows: Range<usize>,
+        scores: &mut [f64],
+        incomplete: &mut Vec<usize>,
+    ) -> Result<(), Fault> {
+        let (classes, columns, reading) =
+            (self.weights.constant.len(), self.cells.columns(), self.cells.reading);
+        let mut scratch = Vec::new();
+        let mut own = vec![0.0; classes];
+        let numbers = self.cells.numbers(rows.clone(), &mut scratch)?;
+        for (k, (r, scores)) in rows.zip(scores.chunks_exact_mut(classes)).enumerate() {
+            let row = &numbers[k * columns..][..columns];
+            let mut sound = true;
+            for (c, own) in own.iter_mut().enumerate() {
+                *own = self.class(row, c);
+                sound &= own.is_finite();
+            }
+            if reading.bounded() {
+                sound &=
+                    row.iter().fold(true, |all, &x| all & (x >= reading.lowest) & (x <= reading.highest));
+            }
+            if sound {
+                scores.iter_mut().zip(&own).for_each(|(score, own)| *score += own);
+            } else if self.add_observed(r, row, scores)? && self.weights.compositional {
+                incomplete.push(r);
+            }
+        }
+        Ok(())
+    }
+}
+
+impl<T: Cell> Scorer for DenseLinear<'_, T> {
+    fn rows(&self) -> usize {
+        self.cells.rows()
+    }
+
+    fn cost(&self) -> usize {
+        self.cells.columns()
+    }
+
+    fn add(&self, rows: Range<usize>, scores: &mut [f64], incomplete: &mut Vec<usize>) -> Result<(), Fault> {
+        vectorised(
+            #[inline(always)]
+            || self.add_rows(rows, scores, incomplete),
+        )
+    }
+}
+
+/// The same weights laid out for sparse rows: columns x `stride`, the classes of a column together.
+///
+/// A row starts from what an all-zero row gets; a stored cell then replaces the zero of its column.
+#[derive(Clone, Copy, Debug)]
+pub struct ColumnWeights<'a> {
+    /// What an all-zero row gets, one per class, as a sum of two floats.
+    pub constant: &'a [f64],
+    /// The rounding of `constant`.
+    pub residue: &'a [f64],
+    /// What a zero of the column adds.
+    pub zero: Option<&'a [f64]>,
+    /// Weight of x, in families without anchor or square.
+    pub x: Option<&'a [f64]>,
+    /// Base, anchor and the weights of x - a and (x - a)^2, in the others.
+    pub about: Option<[&'a [f64]; 4]>,
+    /// As in [`Weights`].
+    pub compositional: bool,
+}
+
+/// Classes are padded to a multiple of this many.
+pub const GROUP: usize = 4;
+
+/// Sparse cells with linear weights.
+pub struct SparseLinear<'a, T, I> {
+    cells: Csr<'a, T, I>,
+    reading: Reading,
+    weights: ColumnWeights<'a>,
+    stride: usize,
+}
+
+impl<'a, T: Cell, I: Index> SparseLinear<'a, T, I> {
+    /// Checks that cells and weights fit together.
+    pub fn new(cells: Csr<'a, T, I>, reading: Reading, weights: ColumnWeights<'a>) -> Result<Self, Fault> {
+        let stride = weights.constant.len().div_ceil(GROUP) * GROUP;
+        let size = cells.columns() * stride;
+        let about = weights.about.iter().flatten();
+        if weights.residue.len() != weights.constant.len()
+            || weights.zero.iter().chain(&weights.x).chain(about).any(|part| part.len() != size)
+        {
+            return Err(Fault::shape("the weights do not have one cell for each column and class"));
+        }
+        Ok(SparseLinear { cells, reading, weights, stride })
+    }
+
+    /// The stored cells of a row; each column must stand once where the score is not linear in the cells.
+    #[inline(always)]
+    fn row(&self, r: usize) -> Result<(&'a [I], &'a [T]), Fault> {
+        if self.reading.above.is_some() || self.weights.about.is_some() {
+            self.cells.canonical_row(r)
+        } else {
+            Ok(self.cells.row(r))
+        }
+    }
+
+    /// Adds a row for `G` groups of classes from the `first` one on; the sums stay in registers.
+    #[inline(always)]
+    fn add_groups<const G: usize>(
+        &self,
+        indices: &[I],
+        cells: &[T],
+        weights: &[f64],
+        first: usize,
+        scores: &mut [f64],
+    ) -> Result<bool, Fault> {
+        let mut sums = [[0.0; GROUP]; G];
+        let mut sound = true;
+        let (columns, stride) = (self.cells.columns(), self.stride);
+        for (j, cell) in indices.iter().zip(cells) {
+            let (j, value) = (j.at(), cell.number());
+            sound &= (value >= self.reading.lowest) & (value <= self.reading.highest) & value.is_finite();
+            if j >= columns {
+                return Err(self.cells.outside());
+            }
+            let value = self.reading.read(value);
+            let column = &weights[j * stride + first..][..G * GROUP];
+            for (sum, w) in sums.iter_mut().zip(column.chunks_exact(GROUP)) {
+                for (s, w) in sum.iter_mut().zip(w) {
+                    *s += value * w;
+                }
+            }
+        }
+        for (score, sum) in scores[first..].iter_mut().zip(sums.iter().flatten()) {
+            *score += sum;
+        }
+        Ok(sound)
+    }
+
+    /// Scores a row by its stored cells; false where one is missing or refused.
+    #[inline(always)]
+    fn add_row(
+        &self,
+        indices: &[I],
+        cells: &[T],
+        weights: &[f64],
+        scores: &mut [f64],
+    ) -> Result<bool, Fault> {
+        let mut sound = true;
+        let mut first = 0;
+        while first < self.stride {
+            let groups = ((self.stride - first) / GROUP).min(6);
+            let add = match groups {
+                1 => Self::add_groups::<1>,
+                2 => Self::add_groups::<2>,
+                3 => Self::add_groups::<3>,
+                4 => Self::add_groups::<4>,
+                5 => Self::add_groups::<5>,
+                _ => Self::add_groups::<6>,
+            };
+            sound &= add(self, indices, cells, weights, first, scores)?;
+            first += groups * GROUP;
+        }
+        Ok(sound)
+    }
+
+    /// Scores a row whose cells replace zeros that weigh something, or that has missing cells.
+    ///
+    /// The sums are compensated (Neumaier), so what a zero added cancels to the last digit.
+    fn add_replacing(&self, r: usize, scores: &mut [f64]) -> Result<bool, Fault> {
+        let (indices, cells) = self.cells.canonical_row(r)?;
+        let w = &self.weights;
+        let mut missing = false;
+        for (column, cell) in indices.iter().zip(cells) {
+            let value = cell.number();
+            if let Some(what) = self.reading.fault(value) {
+                return Err(Fault::Cell { what, row: r, column: column.at(), value });
+            }
+            missing |= value.is_nan();
+        }
+        for (c, score) in scores.iter_mut().enumerate() {
+            let mut sum = Compensated { sum: w.constant[c], residue: w.residue[c] };
+            for (j, cell) in indices.iter().zip(cells) {
+                let at = j.at() * self.stride + c;
+                let value = self.reading.read(cell.number());
+                let zero = w.zero.map_or(0.0, |z| z[at]);
+                if let Some([base, anchor, x, x2]) = w.about {
+                    sum.add(-zero);
+                    if !value.is_nan() {
+                        let d = value - anchor[at];
+                        sum.add(base[at] + d * (x[at] + d * x2[at]));
+                    }
+                } else if value.is_nan() {
+                    sum.add(-zero);
+                } else {
+                    sum.add(value * w.x.map_or(0.0, |x| x[at]));
+                }
+            }
+            *score += sum.value();
+        }
+        Ok(missing)
+    }
+}
+
+/// A sum that remembers what rounding took from it.
+struct Compensated {
+    sum: f64,
+    residue: f64,
+}
+
+impl Compensated {
+    #[inline(always)]
+    fn add(&mut self, x: f64) {
+        let total = self.sum + x;
+        self.residue +=
+            if self.sum.abs() >= x.abs() { (self.sum - total) + x } else { (x - total) + self.sum };
+        self.sum = total;
+    }
+
+    /// The sum; where it left the range of floats, that alone is kept.
+    fn value(&self) -> f64 {
+        if self.sum.is_finite() {
+            self.sum + self.residue
+        } else {
+            self.sum
+        }
+    }
+}
+
+impl<T: Cell, I: Index> Scorer for SparseLinear<'_, T, I> {
+    fn rows(&self) -> usize {
+        self.cells.rows()
+    }
+
+    fn cost(&self) -> usize {
+        self.cells.stored() / self.cells.rows().max(1) + 1
+    }
+
+    fn add(&self, rows: Range<usize>, scores: &mut [f64], incomplete: &mut Vec<usize>) -> Result<(), Fault> {
+        let classes = self.weights.constant.len();
+        vectorised(
+            #[inline(always)]
+            || {
+                let mut own = vec![0.0; classes];
+                for (r, scores) in rows.zip(scores.chunks_exact_mut(classes)) {
+                    let (indices, cells) = self.row(r)?;
+                    if let (Some(weights), None) = (self.weights.x, self.weights.about) {
+                        own.copy_from_slice(self.weights.constant);
+                        if self.add_row(indices, cells, weights, &mut own)? {
+                            scores.iter_mut().zip(&own).for_each(|(score, own)| *score += own);
+                            continue;
+                        }
+                    }
+                    if self.add_replacing(r, scores)? && self.weights.compositional {
+                        incomplete.push(r);
+                    }
+                }
+                Ok(())
+            },
+        )
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::normalise::Output;
+    use crate::score::score;
+    use ndarray::Array2;
+
+    fn weights<'a>(constant: &'a [f64], x2: &'a [f64], anchor: &'a [f64]) -> Weights<'a> {
+        Weights {
+            constant,
+            base: Some(&[-1.0; 22]),
+            x: None,
+            x2: Some(x2),
+            anchor: Some(anchor),
+            compositional: false,
+        }
+    }
+
+    #[test]
+    fn squares_about_an_anchor_add_up_and_missing_cells_do_not() {
+        // 11 columns of cells one above the anchor, weight -2: each adds -1 - 2.
+        let mut x = Array2::from_elem((1, 11), 4.0);
+        let (x2, anchor) = ([-2.0; 22], [3.0; 22]);
+        let constant = [-11.0, -11.0];
+        let linear = |x: &Array2<f64>| {
+            let dense = Dense::new(x.view(), Reading::REAL);
+            let block = DenseLinear::new(dense, weights(&constant, &x2, &anchor)).unwrap();
+            score(1, &[&block], &[0.0, 0.5], &[0.0, 0.0], Some(Output::Joint), 1).unwrap().values
+        };
+        assert_eq!(linear(&x), [-33.0, -32.5]);
+        x[(0, 10)] = f64::NAN;
+        x[(0, 0)] = f64::NAN;
+        assert_eq!(linear(&x), [-27.0, -26.5]);
+    }
+
+    #[test]
+    fn a_stored_cell_replaces_its_zero_to_the_last_digit() {
+        // Zeros cost 1e16 here; what remains is the cell's own -0.125.
+        let csr = Csr::new(&[1e8 + 0.5], &[0_i32], &[0, 1], 1).unwrap();
+        let parts = [[0.0; 4], [1e8; 4], [0.0; 4], [-0.5; 4]];
+        let zero = [-0.5e16; 4];
+        let block = SparseLinear::new(
+            csr,
+            Reading::REAL,
+            ColumnWeights {
+                constant: &zero[..1],
+                residue: &[0.0],
+                zero: Some(&zero),
+                x: None,
+                about: Some([&parts[0], &parts[1], &parts[2], &parts[3]]),
+                compositional: false,
+            },
+        )
+        .unwrap();
+        let scores = score(1, &[&block], &[0.0], &[0.0], Some(Output::Joint), 1).unwrap();
+        assert_eq!(scores.values, [-0.125]);
+    }
+}

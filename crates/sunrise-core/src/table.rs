@@ -1,0 +1,256 @@
+//! Scores looked up by level.
+
+use crate::cells::{Cell, Dense, MISSING};
+use crate::csr::{Csr, Index};
+use crate::fault::{CellFault, Fault};
+use crate::score::Scorer;
+use crate::vectorised;
+use std::ops::Range;
+
+/// What every level of every column adds to the score.
+///
+/// A column with k levels seen has k + 2 entries: its levels in order, then any other code below its size
+/// (possible, never seen), then any code beyond (unseen).
+#[derive(Clone, Copy, Debug)]
+pub struct Levels<'a> {
+    /// Where each column's levels begin in `codes`, and where the last column's end.
+    pub offsets: &'a [i64],
+    /// The level codes, in order within a column.
+    pub codes: &'a [i64],
+    /// Size of each column: codes below it are possible.
+    pub sizes: &'a [i64],
+    /// The scores, entries x classes.
+    pub values: &'a [f64],
+    /// Number of classes.
+    pub classes: usize,
+    /// Whether an unseen level is a fault.
+    pub refuse_unseen: bool,
+}
+
+/// One column ready for look-up.
+struct Column<'a> {
+    codes: &'a [i64],
+    size: i64,
+    /// Entry of the column's first level.
+    first: usize,
+    /// Entry of every small code, where a table pays.
+    direct: Vec<u32>,
+}
+
+impl Column<'_> {
+    #[inline(always)]
+    fn entry(&self, code: i64) -> usize {
+        match self.direct.get(code as u64 as usize) {
+            Some(&entry) => entry as usize,
+            None => self.search(code),
+        }
+    }
+
+    fn search(&self, code: i64) -> usize {
+        let levels = self.codes.len();
+        self.first
+            + match self.codes.binary_search(&code) {
+                Ok(level) => level,
+                Err(_) if code < self.size => levels,
+                Err(_) => levels + 1,
+            }
+    }
+}
+
+/// Level codes with their scores.
+pub struct Table<'a> {
+    columns: Vec<Column<'a>>,
+    levels: Levels<'a>,
+}
+
+impl<'a> Table<'a> {
+    /// Checks the levels and prepares the look-up for about `rows` rows.
+    pub fn new(levels: Levels<'a>, rows: usize) -> Result<Self, Fault> {
+        let columns = levels.sizes.len();
+        let inside = levels.offsets.windows(2).all(|p| 0 <= p[0] && p[0] <= p[1])
+            && levels.offsets.first() == Some(&0)
+            && levels.offsets.last() == Some(&(levels.codes.len() as i64));
+        let entries = levels.codes.len() + 2 * columns;
+        if !inside || levels.offsets.len() != columns + 1 || levels.values.len() != entries * levels.classes {
+            return Err(Fault::shape("the levels and their scores do not fit together"));
+        }
+        let columns = (0..columns)
+            .map(|j| {
+                let range = levels.offsets[j] as usize..levels.offsets[j + 1] as usize;
+                let first = range.start + 2 * j;
+                let mut column =
+                    Column { codes: &levels.codes[range], size: levels.sizes[j], first, direct: Vec::new() };
+                let small = column.codes.last().map_or(0, |&top| top.clamp(0, 1 << 16) as usize + 1);
+                if small <= 4 * rows + 64 {
+                    column.direct = (0..small as i64).map(|code| column.search(code) as u32).collect();
+                }
+                column
+            })
+            .collect();
+        Ok(Table { columns, levels })
+    }
+
+    #[inline(always)]
+    fn values(&self, entry: usize) -> &[f64] {
+        &self.levels.values[entry * self.levels.classes..][..self.levels.classes]
+    }
+
+    /// What is wrong with this code, if anything.
+    #[inline(always)]
+    fn fault(&self, j: usize, code: i64) -> Option<CellFault> {
+        if code == MISSING {
+            None
+        } else if code < 0 {
+            Some(CellFault::Below)
+        } else if self.levels.refuse_unseen
+            && code >= self.columns[j].size
+            && self.columns[j].codes.binary_search(&code).is_err()
+        {
+            Some(CellFault::Unseen)
+        } else {
+            None
+        }
+    }
+
+    /// Adds what a code says; a missing one says nothing.
+    #[inline(always)]
+    fn add_code(&self, j: usize, code: i64, scores: &mut [f64]) -> Result<(), CellFault> {
+        let column = &self.columns[j];
+        if code < 0 || self.levels.refuse_unseen {
+            if let Some(what) = self.fault(j, code) {
+                return Err(what);
+            }
+            if code == MISSING {
+                return Ok(());
+            }
+        }
+        for (score, value) in scores.iter_mut().zip(self.values(column.entry(code))) {
+            *score += value;
+        }
+        Ok(())
+    }
+}
+
+/// Dense level codes with their scores.
+pub struct DenseTable<'a, T> {
+    cells: Dense<'a, T>,
+    table: Table<'a>,
+}
+
+impl<'a, T: Cell> DenseTable<'a, T> {
+    /// Checks that cells and levels fit together.
+    pub fn new(cells: Dense<'a, T>, levels: Levels<'a>) -> Result<Self, Fault> {
+        if cells.columns() != levels.sizes.len() {
+            return Err(Fault::shape("the levels are not those of the columns"));
+        }
+        let table = Table::new(levels, cells.rows())?;
+        Ok(DenseTable { cells, table })
+    }
+}
+
+impl<T: Cell> Scorer for DenseTable<'_, T> {
+    fn rows(&self) -> usize {
+        self.cells.rows()
+    }
+
+    fn cost(&self) -> usize {
+        self.cells.columns()
+    }
+
+    fn add(&self, rows: Range<usize>, scores: &mut [f64], _: &mut Vec<usize>) -> Result<(), Fault> {
+        let (classes, columns) = (self.table.levels.classes, self.cells.columns());
+        let mut scratch = Vec::new();
+        vectorised(
+            #[inline(always)]
+            || {
+                let codes = self.cells.codes(rows.clone(), &mut scratch)?;
+                for ((r, scores), codes) in
+                    rows.zip(scores.chunks_exact_mut(classes)).zip(codes.chunks_exact(columns.max(1)))
+                {
+                    for (j, &code) in codes.iter().enumerate() {
+                        self.table.add_code(j, code, scores).map_err(|what| Fault::Cell {
+                            what,
+                            row: r,
+                            column: j,
+                            value: self.cells.number(r, j),
+                        })?;
+                    }
+                }
+                Ok(())
+            },
+        )
+    }
+}
+
+/// Sparse level codes with their scores; a cell that is not stored has code 0.
+pub struct SparseTable<'a, T, I> {
+    cells: Csr<'a, T, I>,
+    table: Table<'a>,
+}
+
+impl<'a, T: Cell, I: Index> SparseTable<'a, T, I> {
+    /// Checks that cells and levels fit together.
+    pub fn new(cells: Csr<'a, T, I>, levels: Levels<'a>) -> Result<Self, Fault> {
+        if cells.columns() != levels.sizes.len() {
+            return Err(Fault::shape("the levels are not those of the columns"));
+        }
+        let table = Table::new(levels, cells.rows())?;
+        Ok(SparseTable { cells, table })
+    }
+}
+
+impl<T: Cell, I: Index> Scorer for SparseTable<'_, T, I> {
+    fn rows(&self) -> usize {
+        self.cells.rows()
+    }
+
+    fn cost(&self) -> usize {
+        self.cells.columns()
+    }
+
+    fn add(&self, rows: Range<usize>, scores: &mut [f64], _: &mut Vec<usize>) -> Result<(), Fault> {
+        let mut codes = vec![0; self.cells.columns()];
+        for (r, scores) in rows.zip(scores.chunks_exact_mut(self.table.levels.classes)) {
+            let (indices, cells) = self.cells.canonical_row(r)?;
+            let fault = |what, column, value| Fault::Cell { what, row: r, column, value };
+            for (j, cell) in indices.iter().map(|j| j.at()).zip(cells) {
+                codes[j] = cell.code().map_err(|what| fault(what, j, cell.number()))?;
+            }
+            for (j, &code) in codes.iter().enumerate() {
+                self.table.add_code(j, code, scores).map_err(|what| fault(what, j, code as f64))?;
+            }
+            indices.iter().for_each(|j| codes[j.at()] = 0);
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::cells::Reading;
+    use crate::normalise::Output;
+    use crate::score::score;
+    use ndarray::{array, Array2};
+
+    #[test]
+    fn seen_possible_unseen_and_missing_levels() {
+        let levels = Levels {
+            offsets: &[0, 2],
+            codes: &[1, 3],
+            sizes: &[4],
+            values: &[10.0, 30.0, -1.0, -9.0],
+            classes: 1,
+            refuse_unseen: false,
+        };
+        let run = |x: &Array2<f64>, levels| {
+            let block = DenseTable::new(Dense::new(x.view(), Reading::REAL), levels)?;
+            Ok(score(5, &[&block], &[0.0], &[0.0], Some(Output::Joint), 1)?.values)
+        };
+        let x = array![[1.0], [3.0], [2.0], [99.0], [f64::NAN]];
+        assert_eq!(run(&x, levels), Ok(vec![10.0, 30.0, -1.0, -9.0, 0.0]));
+        let fault = run(&x, Levels { refuse_unseen: true, ..levels });
+        assert!(matches!(fault, Err(Fault::Cell { what: CellFault::Unseen, row: 3, .. })));
+    }
+}

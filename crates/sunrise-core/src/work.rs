@@ -1,0 +1,67 @@
+//! Threads that live as long as one call, and work cut by shape.
+
+use std::ops::Range;
+use std::sync::Mutex;
+use std::thread;
+
+/// Cuts `n` rows into equal pieces of at least `smallest` rows, `most` pieces at the most.
+pub fn pieces(n: usize, smallest: usize, most: usize) -> Vec<Range<usize>> {
+    let count = (n / smallest.max(1)).clamp(1, most.max(1));
+    (0..count).map(|k| n * k / count..n * (k + 1) / count).collect()
+}
+
+/// Runs `work` on every task, on up to `threads` threads, and returns the results in the tasks' order.
+///
+/// The calling thread works too, so a machine that refuses new threads still gets the job done.
+pub fn run<T: Send, R: Send>(threads: usize, tasks: Vec<T>, work: impl Fn(T) -> R + Sync) -> Vec<R> {
+    let helpers = threads.min(tasks.len()).saturating_sub(1);
+    if helpers == 0 {
+        return tasks.into_iter().map(work).collect();
+    }
+    let queue = Mutex::new(tasks.into_iter().enumerate());
+    let next = || queue.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).next();
+    let drain = || {
+        let mut done = Vec::new();
+        while let Some((k, task)) = next() {
+            done.push((k, work(task)));
+        }
+        done
+    };
+    let mut done = thread::scope(|scope| {
+        let started: Vec<_> =
+            (0..helpers).filter_map(|_| thread::Builder::new().spawn_scoped(scope, drain).ok()).collect();
+        let mut done = drain();
+        for helper in started {
+            match helper.join() {
+                Ok(part) => done.extend(part),
+                Err(panic) => std::panic::resume_unwind(panic),
+            }
+        }
+        done
+    });
+    done.sort_by_key(|(k, _)| *k);
+    done.into_iter().map(|(_, result)| result).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pieces_cover_all_rows_once_and_depend_on_shape_only() {
+        for n in [0, 1, 7, 1000, 1001] {
+            let cut = pieces(n, 10, 16);
+            assert_eq!(cut.first().map(|r| r.start), Some(0));
+            assert_eq!(cut.last().map(|r| r.end), Some(n));
+            assert!(cut.windows(2).all(|p| p[0].end == p[1].start));
+        }
+    }
+
+    #[test]
+    fn results_come_back_in_order_for_any_number_of_threads() {
+        let tasks: Vec<usize> = (0..100).collect();
+        for threads in [0, 1, 2, 7, 200] {
+            assert_eq!(run(threads, tasks.clone(), |k| k * k)[99], 99 * 99);
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! Arrays from Python: which dtype they hold, and that their memory is laid out as Rust needs it.
+
+use numpy::ndarray::{Dimension, Ix1, Ix2};
+use numpy::{Element, PyArrayMethods, PyReadonlyArray, PyReadonlyArray1, PyUntypedArrayMethods};
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use sunrise_core::csr::{Csr, Index};
+use sunrise_core::fault::Fault;
+
+/// Refuses memory that is not aligned, or strides that are not whole cells: Python copies such arrays first.
+pub fn check_layout<T: Element, D: Dimension>(array: &PyReadonlyArray<'_, T, D>) -> PyResult<()> {
+    let size = size_of::<T>() as isize;
+    let aligned = array.data() as usize % align_of::<T>() == 0;
+    if !aligned || array.strides().iter().any(|stride| stride % size != 0) {
+        return Err(PyValueError::new_err("the array is not aligned to its cells"));
+    }
+    Ok(())
+}
+
+/// A contiguous one-dimensional array as a slice.
+pub fn slice<'a, T: Element>(array: &'a PyReadonlyArray1<'_, T>) -> PyResult<&'a [T]> {
+    check_layout(array)?;
+    array.as_slice().map_err(|_| PyValueError::new_err("the array is not contiguous"))
+}
+
+/// How cells are read: (threshold or None, smallest, largest).
+#[derive(Clone, Copy)]
+pub struct Reading(pub sunrise_core::cells::Reading);
+
+impl<'py> FromPyObject<'_, 'py> for Reading {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        let (above, lowest, highest) = object.extract()?;
+        Ok(Reading(sunrise_core::cells::Reading { above, lowest, highest }))
+    }
+}
+
+macro_rules! dense_types {
+    ($($name:ident: $t:ty),*) => {
+        /// A dense matrix of any number type.
+        pub enum DenseCells<'py> {
+            $(#[allow(missing_docs)] $name(PyReadonlyArray<'py, $t, Ix2>)),*
+        }
+
+        impl<'py> FromPyObject<'_, 'py> for DenseCells<'py> {
+            type Error = PyErr;
+
+            fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+                $(if let Ok(array) = object.extract::<PyReadonlyArray<$t, Ix2>>() {
+                    check_layout(&array)?;
+                    return Ok(DenseCells::$name(array));
+                })*
+                Err(PyTypeError::new_err("cells must be a two-dimensional array of numbers"))
+            }
+        }
+    };
+}
+
+dense_types!(F64: f64, F32: f32, I64: i64, I32: i32, I16: i16, I8: i8, U8: u8, U16: u16, U32: u32, U64: u64, Bool: bool);
+
+/// A sparse matrix: (data, indices, indptr, columns).
+pub struct SparseCells<'py, T: Element, I: Element> {
+    data: PyReadonlyArray<'py, T, Ix1>,
+    indices: PyReadonlyArray<'py, I, Ix1>,
+    indptr: PyReadonlyArray<'py, I, Ix1>,
+    columns: usize,
+}
+
+impl<T: Element + sunrise_core::cells::Cell, I: Element + Index> SparseCells<'_, T, I> {
+    /// The matrix as the kernels see it.
+    pub fn csr(&self) -> PyResult<Result<Csr<'_, T, I>, Fault>> {
+        let (data, indices, indptr) = (slice(&self.data)?, slice(&self.indices)?, slice(&self.indptr)?);
+        Ok(Csr::new(data, indices, indptr, self.columns))
+    }
+}
+
+impl<'py, T: Element, I: Element> FromPyObject<'_, 'py> for SparseCells<'py, T, I> {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        let (data, indices, indptr, columns) = object.extract()?;
+        Ok(SparseCells { data, indices, indptr, columns })
+    }
+}
+
+/// The cells of a block of columns.
+#[derive(FromPyObject)]
+#[allow(missing_docs)]
+pub enum Cells<'py> {
+    Dense(DenseCells<'py>),
+    Wide64(SparseCells<'py, f64, i64>),
+    Wide32(SparseCells<'py, f32, i64>),
+    Narrow64(SparseCells<'py, f64, i32>),
+    Narrow32(SparseCells<'py, f32, i32>),
+}
+
+/// Binds the cells to a name by their kind and runs the expression for it, without the GIL.
+macro_rules! dispatch {
+    ($cells:expr, $reading:expr, $py:expr, $dense:ident => $on_dense:expr, $sparse:ident => $on_sparse:expr) => {{
+        use $crate::cells::{Cells, DenseCells};
+        macro_rules! dense {
+            ($array:expr) => {{
+                let $dense = sunrise_core::cells::Dense::new($array.as_array(), $reading);
+                $py.detach(|| $on_dense)
+            }};
+        }
+        macro_rules! sparse {
+            ($held:expr) => {{
+                match $held.csr()? {
+                    Ok($sparse) => $py.detach(|| $on_sparse),
+                    Err(fault) => Err(fault),
+                }
+            }};
+        }
+        match $cells {
+            Cells::Dense(DenseCells::F64(a)) => dense!(a),
+            Cells::Dense(DenseCells::F32(a)) => dense!(a),
+            Cells::Dense(DenseCells::I64(a)) => dense!(a),
+            Cells::Dense(DenseCells::I32(a)) => dense!(a),
+            Cells::Dense(DenseCells::I16(a)) => dense!(a),
+            Cells::Dense(DenseCells::I8(a)) => dense!(a),
+            Cells::Dense(DenseCells::U8(a)) => dense!(a),
+            Cells::Dense(DenseCells::U16(a)) => dense!(a),
+            Cells::Dense(DenseCells::U32(a)) => dense!(a),
+            Cells::Dense(DenseCells::U64(a)) => dense!(a),
+            Cells::Dense(DenseCells::Bool(a)) => dense!(a),
+            Cells::Wide64(a) => sparse!(a),
+            Cells::Wide32(a) => sparse!(a),
+            Cells::Narrow64(a) => sparse!(a),
+            Cells::Narrow32(a) => sparse!(a),
+        }
+    }};
+}
+pub(crate) use dispatch;

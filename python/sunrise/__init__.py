@@ -1,0 +1,36 @@
+"""Sunrise: naive Bayes done completely.
+
+>>> import sunrise as sr
+>>> model = sr.GaussianNB().fit([[1.0], [1.2], [3.0]], ["low", "low", "high"])
+>>> model.predict([[2.9]])
+array(['high'], dtype='<U4')
+"""
+
+from importlib.metadata import version as _version
+
+from sunrise import datasets, engines
+from sunrise.estimator import ImpossibleRowWarning
+from sunrise.families.bernoulli import Bernoulli, BernoulliNB
+from sunrise.families.categorical import Categorical, CategoricalNB
+from sunrise.families.complement import Complement, ComplementNB
+from sunrise.families.gaussian import Gaussian, GaussianNB
+from sunrise.families.multinomial import Multinomial, MultinomialNB
+
+__version__ = _version("sunrise")
+
+__all__ = [
+    "Bernoulli",
+    "BernoulliNB",
+    "Categorical",
+    "CategoricalNB",
+    "Complement",
+    "ComplementNB",
+    "Gaussian",
+    "GaussianNB",
+    "ImpossibleRowWarning",
+    "Multinomial",
+    "MultinomialNB",
+    "__version__",
+    "datasets",
+    "engines",
+]

@@ -1,0 +1,77 @@
+"""Batches: the cells of a table, in the layout the engines read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True)
+class DenseBlock:
+    """A block of columns as a matrix of numbers; NaN is missing."""
+
+    values: NDArray[Any]
+
+    kind = "dense"
+
+    @property
+    def native(self) -> Any:
+        """The cells as the native kernels take them."""
+        return self.values
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns."""
+        return self.values.shape[0], self.values.shape[1]
+
+    def numbers(self, rows: Any = slice(None)) -> NDArray[np.float64]:
+        """The cells of some rows as floats."""
+        return self.values[rows].astype(np.float64)
+
+    def canonical(self) -> DenseBlock:
+        """Dense cells are each there once."""
+        return self
+
+
+@dataclass(frozen=True)
+class SparseBlock:
+    """A block of columns as sparse rows (CSR); what is not stored is 0, NaN is missing."""
+
+    matrix: Any
+
+    kind = "sparse"
+
+    @property
+    def native(self) -> Any:
+        """The cells as the native kernels take them."""
+        m = self.matrix
+        return m.data, m.indices, m.indptr, m.shape[1]
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns."""
+        return self.matrix.shape[0], self.matrix.shape[1]
+
+    def numbers(self, rows: Any = slice(None)) -> NDArray[np.float64]:
+        """The cells of some rows as floats, zeros written out."""
+        return np.asarray(self.matrix[rows].toarray(), dtype=np.float64)
+
+    def canonical(self) -> SparseBlock:
+        """The same cells with every column of a row stored once, in order; the caller's matrix stays as it is."""
+        matrix = self.matrix.copy()
+        matrix.sum_duplicates()
+        return SparseBlock(matrix)
+
+
+Block = DenseBlock | SparseBlock
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Rows of a table: one block of cells for every block of the model."""
+
+    n_rows: int
+    blocks: tuple[Block, ...]

@@ -1,0 +1,58 @@
+"""Engines: who adds up and who scores. `native` is the default, `array` the readable oracle."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from types import ModuleType
+
+from sunrise.engines import array, native
+
+ENGINES: dict[str, ModuleType] = {"native": native, "array": array}
+
+_chosen: ContextVar[ModuleType] = ContextVar("engine", default=native)
+
+
+def choose() -> ModuleType:
+    """The engine to use now."""
+    return _chosen.get()
+
+
+@contextmanager
+def using(name: str) -> Iterator[None]:
+    """Use another engine inside a with block.
+
+    >>> from sunrise import BernoulliNB, engines
+    >>> with engines.using("array"):
+    ...     model = BernoulliNB().fit([[0], [1]], ["no", "yes"])
+    """
+    token = _chosen.set(ENGINES[name])
+    try:
+        yield
+    finally:
+        _chosen.reset(token)
+
+
+#: Cells below which one thread is faster than starting a second.
+SMALL = 1 << 16
+
+
+def threads(n_jobs: int | None, cells: int) -> int:
+    """Threads for this much work: n_jobs, else SUNRISE_THREADS, else OMP_NUM_THREADS, else all cores."""
+    if cells < SMALL:
+        return 1
+    if n_jobs is not None:
+        return n_jobs if n_jobs > 0 else max(1, _cores() + 1 + n_jobs)
+    for name in ("SUNRISE_THREADS", "OMP_NUM_THREADS"):
+        value = os.environ.get(name, "")
+        if value.isdigit() and int(value) > 0:
+            return int(value)
+    return _cores()
+
+
+def _cores() -> int:
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

@@ -1,0 +1,154 @@
+"""The array engine: naive Bayes in readable array code.
+
+It is the oracle: every other engine is compared with it. Two methods, the two equations of the design:
+`accumulate` adds up the terms of the cells per class, `score` weighs them.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sunrise.data.batch import Batch, Block
+from sunrise.forms import Form
+from sunrise.stats import Counts, Sums
+from sunrise.support import Support
+from sunrise.terms import LEVEL, X2, Term
+
+Floats = NDArray[np.float64]
+
+
+class CellError(ValueError):
+    """One cell cannot be used: (why, row, column, value)."""
+
+
+def read(block: Block, support: Support, rows: Any = slice(None)) -> Floats:
+    """The cells as their terms see them, refusing those outside the support."""
+    x = block.numbers(rows)
+    # Written so that a missing cell (NaN) is never refused.
+    refused = {
+        "infinite": np.isinf(x),
+        "below": x < support.lowest,
+        "above": x > support.highest,
+        "fraction": (x != np.floor(x)) & ~np.isnan(x) if support.whole else np.zeros(x.shape, bool),
+    }
+    for why, bad in refused.items():
+        if bad.any():
+            row, column = (int(k) for k in np.argwhere(bad)[0])
+            raise CellError(why, row, column, float(x[row, column]))
+    return x if support.above is None else np.where(np.isnan(x), x, (x > support.above).astype(float))
+
+
+def totals(
+    codes: NDArray[np.int32], weight: Floats | None, n_classes: int
+) -> tuple[NDArray[np.int64], Floats]:
+    """Rows and weight of every class."""
+    member = membership(codes, weight, n_classes)
+    return (member > 0).sum(axis=1), member.sum(axis=1)
+
+
+def membership(codes: NDArray[np.int32], weight: Floats | None, n_classes: int) -> Floats:
+    """The weight of every row in every class, classes x rows; a row of weight 0 is in none."""
+    w = np.ones(len(codes)) if weight is None else weight
+    return np.where(codes[None, :] == np.arange(n_classes)[:, None], w, 0.0)
+
+
+def accumulate(
+    block: Block,
+    terms: tuple[Term, ...],
+    support: Support,
+    codes: NDArray[np.int32],
+    weight: Floats | None,
+    n_classes: int,
+    threads: int,
+) -> Sums | Counts:
+    """Add up the terms of the cells, per class and column."""
+    member = membership(codes, weight, n_classes)
+    present = member.any(axis=0)
+    x = read(block, support)
+    x = np.where(present[:, None], x, np.nan)
+    if LEVEL in terms:
+        return _count_levels(x, member)
+    seen = ~np.isnan(x)
+    rows, observed = (member > 0) @ seen.astype(np.int64), member @ seen
+    if X2 not in terms:
+        total = Sums(rows, observed, member @ np.where(seen, x, 0.0))
+        complete = seen[present].all()
+        return Sums(rows[:, :1], observed[:, :1], total.x) if complete else total
+    anchor = np.zeros((n_classes, x.shape[1]))
+    sums = {term: np.zeros(anchor.shape) for term in terms}
+    for c in range(n_classes):
+        w = np.where(seen, member[c][:, None], 0.0)
+        inside = np.where(w > 0, x, 0.0)
+        # Divided before it is added, a mean does not overflow where its sum would.
+        share = np.divide(w, observed[c], out=np.zeros_like(w), where=rows[c] > 0)
+        anchor[c] = (share * inside).sum(axis=0)
+        for term in terms:
+            sums[term][c] = (w * term.of(np.where(w > 0, inside - anchor[c], 0.0))).sum(axis=0)
+    return Sums(rows, observed, *(sums[term] for term in terms), anchor)
+
+
+def _count_levels(x: Floats, member: Floats) -> Counts:
+    offsets, codes, rows, weight = [0], [], [], []
+    for column in x.T:
+        levels = np.unique(column[~np.isnan(column)])
+        at = column[:, None] == levels[None, :]
+        codes.append(levels.astype(np.int64))
+        rows.append((member > 0) @ at.astype(np.int64))
+        weight.append(member @ at)
+        offsets.append(offsets[-1] + len(levels))
+    return Counts(
+        np.array(offsets), np.concatenate(codes), np.concatenate(rows, 1), np.concatenate(weight, 1)
+    )
+
+
+def joint(block: Block, support: Support, form: Form, rows: Any = slice(None)) -> Floats:
+    """What a block adds to the joint log scores, rows x classes."""
+    x = read(block, support, rows)
+    score = form.finite.cells(x).sum(axis=2)
+    return score if form.impossible is None else forbid(score, form.impossible.cells(x).sum(axis=2))
+
+
+def forbid(score: Floats, impossible: Floats) -> Floats:
+    """Give -inf to the classes under which a row holds something impossible.
+
+    A negative number counts sure things; the class with the most of them then rules the others out.
+    """
+    return np.where(impossible > np.minimum(impossible.min(axis=1, keepdims=True), 0.0), -math.inf, score)
+
+
+def normalise(score: Floats, fallback: Floats, output: str) -> tuple[Floats, int]:
+    """From joint log scores to (log-)probabilities; impossible rows get the fallback and are counted."""
+    if output == "joint":
+        return score, 0
+    impossible = np.isneginf(score).all(axis=1)
+    score = np.where(impossible[:, None], fallback, score)
+    winner = score.argmax(axis=1)[:, None]
+    score = score - np.take_along_axis(score, winner, axis=1)
+    e = np.exp(score)
+    np.put_along_axis(e, winner, 0.0, axis=1)
+    rest = e.sum(axis=1, keepdims=True)
+    np.put_along_axis(e, winner, 1.0, axis=1)
+    return (e / (1.0 + rest) if output == "proba" else score - np.log1p(rest)), int(impossible.sum())
+
+
+def score(
+    batch: Batch,
+    supports: tuple[Support, ...],
+    forms: tuple[Form, ...],
+    log_prior: Floats,
+    fallback: Floats,
+    output: str | None,
+    threads: int,
+) -> tuple[NDArray[Any], int]:
+    """Score rows: joint, log_proba or proba as rows x classes, None for the best class; and impossible rows."""
+    total = np.broadcast_to(log_prior, (batch.n_rows, len(log_prior)))
+    for block, support, form in zip(batch.blocks, supports, forms, strict=True):
+        total = total + joint(block, support, form)
+    if output is not None:
+        return normalise(total, fallback, output)
+    impossible = np.isneginf(total).all(axis=1)
+    return np.where(impossible[:, None], fallback, total).argmax(axis=1), int(impossible.sum())

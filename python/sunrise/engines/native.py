@@ -1,0 +1,138 @@
+"""The native engine: the same two equations, in Rust."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sunrise import _native
+from sunrise.data.batch import Batch, Block
+from sunrise.engines import array
+from sunrise.forms import Form
+from sunrise.stats import Counts, Sums
+from sunrise.support import Support
+from sunrise.terms import LEVEL, X2, Term, X
+
+Floats = NDArray[np.float64]
+Codes = NDArray[np.int32]
+
+totals = _native.totals
+
+
+def _sums(block: Block, support: Support, y: Codes, w: Floats | None, n_classes: int, threads: int) -> Sums:
+    x, missing = _native.sums_of(block.native, support.reading, y, w, n_classes, threads)
+    rows, seen = (a[:, None] for a in totals(y, w, n_classes))
+    x = x.reshape(n_classes, -1)
+    if missing is not None:
+        missing_rows, missing_weight = (a.reshape(x.shape) for a in missing)
+        rows = rows - missing_rows
+        seen = np.where(rows > 0, seen - missing_weight, 0.0)
+    return Sums(rows, seen, x)
+
+
+def _moments(
+    block: Block, support: Support, y: Codes, w: Floats | None, n_classes: int, threads: int
+) -> Sums:
+    parts = _native.moments_of(block.native, y, w, n_classes, threads)
+    rows, seen, anchor, x, x2 = (a.reshape(n_classes, -1) for a in parts)
+    return Sums(rows, seen, x, x2, anchor)
+
+
+def _counts(
+    block: Block, support: Support, y: Codes, w: Floats | None, n_classes: int, threads: int
+) -> Counts:
+    offsets, codes, rows, weight = _native.counts_of(block.native, y, w, n_classes, threads)
+    return Counts(offsets, codes, rows.reshape(n_classes, -1), weight.reshape(n_classes, -1))
+
+
+#: Which kernel adds up which terms.
+_KERNELS = {(X,): _sums, (X, X2): _moments, (LEVEL,): _counts}
+
+
+def accumulate(
+    block: Block,
+    terms: tuple[Term, ...],
+    support: Support,
+    codes: Codes,
+    weight: Floats | None,
+    n_classes: int,
+    threads: int,
+) -> Sums | Counts:
+    """Add up the terms of the cells, per class and column."""
+    kernel = _KERNELS[terms]
+    try:
+        return kernel(block, support, codes, weight, n_classes, threads)
+    except _native.NotCanonical:
+        return kernel(block.canonical(), support, codes, weight, n_classes, threads)
+
+
+def _scored(block: Block, support: Support, form: Any) -> tuple[str, tuple[Any, ...]]:
+    if support.whole:
+        table = (form.offsets, form.codes, form.sizes, form.values, form.refuse_unseen)
+        return "table", (block.native, *table)
+    return block.kind, (block.native, support.reading, *getattr(form, block.kind))
+
+
+def _impossible(batch: Batch, supports: Any, forms: Any, n_classes: int, threads: int) -> Floats | None:
+    """How many impossible things every row holds under every class, where there may be any."""
+    held = [
+        (b, s, f.impossible) for b, s, f in zip(batch.blocks, supports, forms, strict=True) if f.impossible
+    ]
+    if not held:
+        return None
+    none = np.zeros(n_classes)
+    return _native.score(batch.n_rows, [_scored(*part) for part in held], none, none, "joint", threads)[0]
+
+
+def score(
+    batch: Batch,
+    supports: tuple[Support, ...],
+    forms: tuple[Form, ...],
+    log_prior: Floats,
+    fallback: Floats,
+    output: Any,
+    threads: int,
+) -> tuple[NDArray[Any], int]:
+    """Score rows: joint, log_proba or proba as rows x classes, None for the best class; and impossible rows."""
+    try:
+        forbidden = _impossible(batch, supports, forms, len(log_prior), threads)
+        parts = zip(batch.blocks, supports, forms, strict=True)
+        blocks = [_scored(block, support, form.finite) for block, support, form in parts]
+        # One pass straight to the output, unless rows must be mended before they are normalised.
+        straight = output if forbidden is None else "joint"
+        values, impossible, incomplete = _native.score(
+            batch.n_rows, blocks, log_prior, fallback, straight, threads
+        )
+    except _native.NotCanonical:
+        whole = Batch(batch.n_rows, tuple(block.canonical() for block in batch.blocks))
+        return score(whole, supports, forms, log_prior, fallback, output, threads)
+    if forbidden is None and not incomplete:
+        return values, impossible
+    if straight != "joint":
+        values = _native.score(batch.n_rows, blocks, log_prior, fallback, "joint", threads)[0]
+    _mend(values, incomplete, batch, supports, forms, log_prior)
+    if forbidden is not None:
+        values = array.forbid(values, forbidden)
+    if output is None:
+        best, impossible = _native.normalise(values, fallback, "log_proba")
+        return best.argmax(axis=1), impossible
+    return _native.normalise(values, fallback, output)
+
+
+#: Cells of a piece of incomplete rows: bounds the memory of mending them.
+_PIECE = 1 << 20
+
+
+def _mend(
+    values: Floats, rows: list[int], batch: Batch, supports: Any, forms: Any, log_prior: Floats
+) -> None:
+    """Score the rows anew whose missing cells change the weight of the others."""
+    width = max(1, sum(block.shape[1] for block in batch.blocks) * len(log_prior))
+    step = max(1, _PIECE // width)
+    for start in range(0, len(rows), step):
+        some = np.array(rows[start : start + step])
+        values[some] = log_prior
+        for block, support, form in zip(batch.blocks, supports, forms, strict=True):
+            values[some] += form.finite.cells(array.read(block, support, some)).sum(axis=2)

@@ -1,0 +1,572 @@
+"""NaiveBayes: the only fit, partial_fit, forget, merge and predict in the library.
+
+A model is its statistics and its settings. Everything shown or used in prediction is derived from them by
+`Derived`, which is made anew whenever either changes.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from numbers import Integral, Real
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.exceptions import NotFittedError
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from sunrise import _native, engines, labels
+from sunrise.conjugate import log
+from sunrise.data import read
+from sunrise.data.batch import Batch
+from sunrise.engines.array import CellError
+from sunrise.explain import Explanation
+from sunrise.family import Family
+from sunrise.forms import Form
+from sunrise.linear import LinearForm
+from sunrise.prior import class_factors, class_probabilities
+from sunrise.stats import NeverSeenError, Stats
+from sunrise.support import Support
+
+Floats = NDArray[np.float64]
+
+COMMON_CONSTRAINTS: dict[str, Any] = {
+    "class_weight": [dict, StrOptions({"balanced"}), None],
+    "n_jobs": [Integral, None],
+}
+
+
+class ImpossibleRowWarning(UserWarning):
+    """Rows have probability 0 under every class; they got the class prior.
+
+    Silence it with `warnings.filterwarnings("ignore", category=sunrise.ImpossibleRowWarning)`.
+    """
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What the constructor's arguments mean, read once at the start of a fit."""
+
+    families: tuple[Family, ...]
+    class_prior: Any
+    class_weight: Any
+    n_jobs: int | None
+
+    @property
+    def supports(self) -> tuple[Support, ...]:
+        """The supports of the families."""
+        return tuple(family.support for family in self.families)
+
+    @property
+    def shape(self) -> tuple[Any, ...]:
+        """What shaped the statistics: models must agree on it to be merged."""
+        return tuple(family.shape for family in self.families)
+
+
+class Derived:
+    """All that follows from statistics and settings; parameters are worked out when first asked for."""
+
+    def __init__(self, settings: Settings, stats: Stats, classes: labels.Labels, prior: Any = None) -> None:
+        self.settings, self.classes = settings, classes
+        spread = stats.spread(classes)
+        factors = class_factors(settings.class_weight, spread)
+        self.stats = spread if factors is None else spread.scaled(factors)
+        wanted = settings.class_prior if prior is None else prior
+        self.class_prior = class_probabilities(wanted, self.stats)
+        self.log_class_prior = log(self.class_prior)
+        generative = len(classes) == 1 or all(family.generative for family in settings.families)
+        self.log_prior = self.log_class_prior if generative else np.zeros(len(classes))
+        self.supports = settings.supports
+
+    @property
+    def blocks(self) -> tuple[Any, ...]:
+        """Statistics of the blocks, class weights applied."""
+        return self.stats.blocks
+
+    @cached_property
+    def params(self) -> tuple[Any, ...]:
+        """Parameters of the blocks."""
+        families = self.settings.families
+        return tuple(
+            f.params(block, self.stats.weight) for f, block in zip(families, self.blocks, strict=True)
+        )
+
+    @cached_property
+    def forms(self) -> tuple[Form, ...]:
+        """How the blocks score their cells."""
+        return tuple(f.form(p) for f, p in zip(self.settings.families, self.params, strict=True))
+
+
+class Fitted:
+    """A fitted attribute: derived from the statistics, so it can be read and not set."""
+
+    def __init__(self, get: Callable[[Any], Any], doc: str, settable: bool = False) -> None:
+        self._get, self._settable, self.__doc__ = get, settable, doc
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, model: Any, owner: type | None = None) -> Any:
+        if model is None:
+            return self
+        if "_fitted" not in model.__dict__:
+            raise AttributeError(f"{type(model).__name__} has no {self._name} before it is fitted")
+        return self._get(model)
+
+    def __set__(self, model: Any, value: Any) -> None:
+        if not self._settable:
+            raise AttributeError(
+                f"{self._name} is derived from the statistics of {type(model).__name__} and cannot be set; "
+                f"to make a model from given numbers use {type(model).__name__}.from_parameters(...)"
+            )
+        model._set_class_prior(value)
+
+
+class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """The base of all estimators: everything but the reading of constructor arguments."""
+
+    class_count_ = Fitted(lambda self: self._fitted.stats.weight, "Weight of each class.")
+
+    def _settings(self) -> Settings:
+        raise TypeError("use one of the estimators, such as GaussianNB")
+
+    # Learning: every way to learn is read, accumulate, then + or - on the statistics.
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit the model to rows X with labels y.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            The rows. NaN is missing.
+        y : array-like of shape (n_samples,)
+            The labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows; weight k is the row k times, weight 0 is no row.
+        """
+        with self._unchanged_on_failure():
+            settings = self._checked_settings()
+            stats = self._observe(settings, X, y, sample_weight, first=True)
+            self._become(settings, stats, announced=None)
+        return self
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Learn more rows: exactly `fit` on all rows so far.
+
+        Classes may appear at any time. Those announced in `classes` are a promise: they are part of the model
+        from the start, and another label is then an error.
+
+        >>> from sunrise import GaussianNB
+        >>> model = GaussianNB().partial_fit([[0.0], [1.0]], ["a", "b"]).partial_fit([[5.0]], ["c"])
+        >>> model.classes_
+        array(['a', 'b', 'c'], dtype='<U1')
+        """
+        with self._unchanged_on_failure():
+            settings = self._checked_settings()
+            known = self.__dict__.get("_fitted")
+            announced = self._promised(classes)
+            if known is not None:
+                self._refuse_other_shape(settings, known.settings)
+                self._refuse_fixed_parameters()
+            stats = self._observe(settings, X, y, sample_weight, first=known is None)
+            if announced is not None:
+                strange = stats.classes[labels.locate(announced, stats.classes) < 0]
+                if len(strange):
+                    raise ValueError(
+                        f"The target label(s) {strange} in y do not exist in the initial classes {announced}. "
+                        "Announce them in the first call's classes=, or announce none."
+                    )
+            self._become(settings, stats if known is None else self.stats_ + stats, announced)
+        return self
+
+    def forget(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Take rows back out: exactly as if they had never been seen.
+
+        >>> from sunrise import BernoulliNB
+        >>> model = BernoulliNB().fit([[0], [1], [1]], ["a", "b", "b"]).forget([[1]], ["b"])
+        >>> model.class_count_
+        array([1., 1.])
+        """
+        self._require_fitted()
+        with self._unchanged_on_failure():
+            settings = self._checked_settings()
+            self._refuse_other_shape(settings, self._fitted.settings)
+            self._refuse_fixed_parameters()
+            taken = self._observe(settings, X, y, sample_weight, first=False)
+            try:
+                rest = self.stats_ - taken
+            except NeverSeenError as error:
+                raise ValueError(
+                    f"These rows cannot be forgotten: {error}. Forget only rows that were fitted."
+                ) from None
+            if rest.rows.any():
+                self._become(settings, rest, self._announced)
+            else:
+                self._become_unfitted()
+        return self
+
+    def merge(self, other: Self) -> Self:
+        """Learn all that another model has learned: exactly `partial_fit` on its rows.
+
+        >>> from sunrise import MultinomialNB
+        >>> a, b = MultinomialNB().fit([[1, 0]], ["x"]), MultinomialNB().fit([[0, 1]], ["y"])
+        >>> a.merge(b).feature_count_
+        array([[1., 0.],
+               [0., 1.]])
+        """
+        self._require_fitted()
+        if type(other) is not type(self):
+            raise TypeError(f"cannot merge {type(other).__name__} into {type(self).__name__}")
+        other._require_fitted()
+        with self._unchanged_on_failure():
+            settings = self._checked_settings()
+            self._refuse_other_shape(settings, self._fitted.settings)
+            self._refuse_other_shape(settings, other._fitted.settings)
+            self._refuse_fixed_parameters()
+            other._refuse_fixed_parameters()
+            self._refuse_other_columns(other)
+            announced = self._announced
+            if announced is not None:
+                announced = labels.union(announced, other.stats_.classes)
+            self._become(settings, self.stats_ + other.stats_, announced)
+        return self
+
+    def __add__(self, other: Self) -> Self:
+        """Merge two models into a new one with the left one's settings."""
+        new = type(self)(**self.get_params())
+        new.__dict__.update(self.__dict__)
+        return new.merge(other)
+
+    def _checked_settings(self) -> Settings:
+        self._validate_params()
+        return self._settings()
+
+    def _observe(self, settings: Settings, X: Any, y: Any, sample_weight: Any, first: bool) -> Stats:
+        """The statistics of some rows."""
+        batch = read.table(self, X, fitting=first)
+        classes, codes = read.target(self, y, batch.n_rows)
+        weight = read.weights(sample_weight, X, batch.n_rows)
+        if batch.n_rows == 0 or len(classes) == 0:
+            raise ValueError("Found no rows to fit. Pass at least one.")
+        n_classes, engine = len(classes), engines.choose()
+        n_threads = engines.threads(settings.n_jobs, sum(b.shape[0] * b.shape[1] for b in batch.blocks))
+        blocks = []
+        for family, block in zip(settings.families, batch.blocks, strict=True):
+            family.check(block.shape[1])
+            support = family.support
+            read.refuse_sparse_threshold(support, batch.blocks)
+            try:
+                blocks.append(
+                    engine.accumulate(block, family.terms, support, codes, weight, n_classes, n_threads)
+                )
+            except (_native.CellError, CellError) as error:
+                read.refuse_cell(self, error.args, support)  # type: ignore[arg-type]
+        rows, total = engine.totals(codes, weight, n_classes)
+        seen = np.flatnonzero(rows)
+        if len(seen) < n_classes:  # classes all of whose rows have weight 0 are not there
+            return Stats(classes[seen], rows[seen], total[seen], tuple(b.taken(seen) for b in blocks))
+        return Stats(classes, rows, total, tuple(blocks))
+
+    def _promised(self, classes: Any) -> labels.Labels | None:
+        announced: labels.Labels | None = self.__dict__.get("_announced")
+        if classes is None:
+            return announced
+        given = labels.sort(classes)
+        if "_fitted" not in self.__dict__:
+            return given
+        if announced is None or not np.array_equal(announced, given):
+            raise ValueError(
+                f"`classes={list(classes)!r}` is not the same as on last call to partial_fit, was: "
+                f"{announced!r}. Announce classes in the first call, or not at all."
+            )
+        return announced
+
+    def _become(self, settings: Settings, stats: Stats, announced: labels.Labels | None) -> None:
+        """Take on new statistics."""
+        classes = stats.classes if announced is None else labels.union(announced, stats.classes)
+        fitted = Derived(settings, stats, classes)
+        self.__dict__.update(stats_=stats, classes_=classes, _announced=announced, _fitted=fitted)
+
+    def _become_unfitted(self) -> None:
+        for name in (
+            "stats_",
+            "classes_",
+            "_announced",
+            "_fitted",
+            "n_features_in_",
+            "feature_names_in_",
+            "_fixed",
+        ):
+            self.__dict__.pop(name, None)
+
+    @contextmanager
+    def _unchanged_on_failure(self) -> Iterator[None]:
+        before = self.__dict__.copy()
+        try:
+            yield
+        except BaseException:
+            self.__dict__.clear()
+            self.__dict__.update(before)
+            raise
+
+    def _refuse_other_shape(self, new: Settings, old: Settings) -> None:
+        if new.shape != old.shape:
+            raise ValueError(
+                f"{type(self).__name__}: the statistics were made with {old.shape}, the settings now say "
+                f"{new.shape}. Use the same settings, or fit anew."
+            )
+
+    def _refuse_fixed_parameters(self) -> None:
+        if self.__dict__.get("_fixed"):
+            raise ValueError(
+                f"This {type(self).__name__} was made from parameters that stand for no number of rows. "
+                "Give from_parameters(..., rows=) their equivalent number of rows to update or merge it."
+            )
+
+    def _refuse_other_columns(self, other: Self) -> None:
+        mine, theirs = (getattr(m, "feature_names_in_", None) for m in (self, other))
+        if self.n_features_in_ != other.n_features_in_ or (
+            mine is not None and theirs is not None and list(mine) != list(theirs)
+        ):
+            raise ValueError(
+                "The models have different columns and cannot be merged. Fit them on the same columns."
+            )
+
+    # Predicting: read, score, and that is all; nothing of the estimator changes.
+
+    def _require_fitted(self) -> None:
+        if "_fitted" not in self.__dict__:
+            raise NotFittedError(
+                f"This {type(self).__name__} instance is not fitted yet. Call 'fit' with appropriate arguments "
+                "before using this estimator."
+            )
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "_fitted" in self.__dict__
+
+    def _score(self, X: Any, output: str | None) -> NDArray[Any]:
+        self._require_fitted()
+        fitted: Derived = self._fitted
+        batch = read.table(self, X, fitting=False)
+        cells = batch.n_rows * self.n_features_in_
+        n_threads = engines.threads(fitted.settings.n_jobs, cells)
+        for support in fitted.supports:
+            if support.above is not None:
+                read.refuse_sparse_threshold(support, batch.blocks)
+        try:
+            values, impossible = engines.choose().score(
+                batch,
+                fitted.supports,
+                fitted.forms,
+                fitted.log_prior,
+                fitted.log_class_prior,
+                output,
+                n_threads,
+            )
+        except (_native.CellError, CellError) as error:
+            read.refuse_cell(self, error.args, fitted.supports[0])  # type: ignore[arg-type]
+        if impossible:
+            warnings.warn(
+                f"{impossible} of {batch.n_rows} rows have probability 0 under every class and got the class prior. "
+                "Smoothing (alpha or var_smoothing above 0) avoids it; silence this with "
+                'warnings.filterwarnings("ignore", category=sunrise.ImpossibleRowWarning).',
+                ImpossibleRowWarning,
+                stacklevel=3,
+            )
+        return values  # type: ignore[no-any-return]
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The most probable class of every row; the first of equal ones."""
+        best = self._score(X, None)
+        return self.classes_[best]  # type: ignore[no-any-return]
+
+    def predict_proba(self, X: Any) -> Floats:
+        """Probability of every class for every row, in the order of `classes_`."""
+        return self._score(X, "proba")
+
+    def predict_log_proba(self, X: Any) -> Floats:
+        """Log-probability of every class for every row, exact also where a probability rounds to 1."""
+        return self._score(X, "log_proba")
+
+    def predict_joint_log_proba(self, X: Any) -> Floats:
+        """Joint log score log P(c) + log P(x | c) of every class for every row."""
+        return self._score(X, "joint")
+
+    def explain(self, X: Any, columns: list[str] | None = None) -> Explanation:
+        """What every column adds to the score of every class; adds up to the joint log score.
+
+        `columns` names the columns where the model does not know their names.
+
+        >>> from sunrise import BernoulliNB
+        >>> model = BernoulliNB().fit([[0, 1], [1, 1], [0, 1], [1, 0]], ["no", "no", "no", "yes"])
+        >>> model.explain([[1, 0]]).contributions.shape
+        (1, 2, 2)
+        """
+        self._require_fitted()
+        fitted: Derived = self._fitted
+        batch = read.table(self, X, fitting=False)
+        try:
+            return Explanation.of(
+                batch,
+                fitted.supports,
+                fitted.forms,
+                fitted.log_prior,
+                self.classes_,
+                columns or self._columns(),
+            )
+        except CellError as error:
+            read.refuse_cell(self, error.args, fitted.supports[0])  # type: ignore[arg-type]
+
+    def to_linear(self) -> LinearForm:
+        """The model as weights w and intercepts b: w . phi(x) + b is the joint log score.
+
+        >>> from sunrise import MultinomialNB
+        >>> line = MultinomialNB().fit([[0, 3, 1], [1, 0, 2]], [0, 1]).to_linear()
+        >>> line.coef.shape, line.intercept.shape
+        ((2, 3), (2,))
+        """
+        self._require_fitted()
+        fitted: Derived = self._fitted
+        (family,), (form,), (block,) = fitted.settings.families, fitted.forms, fitted.blocks
+        return LinearForm.of(
+            form, family.support, family.centre(block), fitted.log_prior, self.classes_, self._columns()
+        )
+
+    def _columns(self) -> list[str]:
+        names = getattr(self, "feature_names_in_", None)
+        return (
+            [f"x{j}" for j in range(self.n_features_in_)] if names is None else [str(name) for name in names]
+        )
+
+    def _set_class_prior(self, prior: Any) -> None:
+        fitted: Derived = self._fitted
+        self._fitted = Derived(fitted.settings, self.stats_, fitted.classes, prior)
+
+    def _from_stats(self, given: Given, blocks: tuple[Any, ...], n_columns: int, feature_names: Any) -> Self:
+        """Become the model these statistics stand for."""
+        self.__dict__["n_features_in_"] = n_columns
+        if feature_names is not None:
+            names = np.asarray(feature_names, dtype=object)
+            if names.shape != (n_columns,):
+                raise ValueError(f"feature_names must name {n_columns} columns, not {names.size}")
+            self.__dict__["feature_names_in_"] = names
+        self.__dict__["_fixed"] = not given.updatable
+        stats = Stats(given.classes, given.rows, given.class_weight, blocks)
+        self._become(self._checked_settings(), stats, announced=None)
+        return self
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        support = self._settings_or_default().families[0].support
+        tags.input_tags.allow_nan = True
+        tags.input_tags.sparse = True
+        tags.input_tags.positive_only = support.lowest == 0.0
+        tags.input_tags.categorical = support.whole
+        return tags
+
+    def _settings_or_default(self) -> Settings:
+        try:
+            return self._settings()
+        except (TypeError, ValueError):  # tags are asked for before settings are checked
+            return type(self)()._settings()
+
+
+class DiscreteNB(NaiveBayes):
+    """What the counting estimators share: alpha, and scikit-learn's way to say the class prior."""
+
+    _parameter_constraints: dict[str, Any] = {
+        "alpha": [Interval(Real, 0, None, closed="left"), "array-like"],
+        "force_alpha": ["boolean"],
+        "fit_prior": ["boolean"],
+        "class_prior": ["array-like", dict, None],
+        **COMMON_CONSTRAINTS,
+    }
+
+    class_prior_ = Fitted(lambda self: self._fitted.class_prior, "Probability of each class.", settable=True)
+    class_log_prior_ = Fitted(lambda self: self._fitted.log_class_prior, "Log probability of each class.")
+
+    fit_prior: bool
+    class_prior: Any
+
+    def _prior(self) -> Any:
+        if self.class_prior is not None:
+            return self.class_prior
+        return "fitted" if self.fit_prior else "uniform"
+
+
+@dataclass(frozen=True)
+class Given:
+    """Parameters given by hand, with the statistics they stand for."""
+
+    classes: labels.Labels
+    order: NDArray[np.intp]
+    class_weight: Floats
+    updatable: bool
+
+    @property
+    def rows(self) -> NDArray[np.int64]:
+        """Rows of each class, at least one: something is known of it."""
+        return np.maximum(np.rint(self.class_weight), 1).astype(np.int64)
+
+    @property
+    def block_rows(self) -> NDArray[np.int64]:
+        """The same, for a block."""
+        return self.rows[:, None]
+
+    @property
+    def seen(self) -> Floats:
+        """Weight behind the parameters: their rows, or 1, which leaves every digit as given."""
+        return self.class_weight[:, None] if self.updatable else np.ones((len(self.classes), 1))
+
+    def matrix(
+        self, name: str, values: ArrayLike, lowest: float = -np.inf, highest: float = np.inf
+    ) -> Floats:
+        """Read a table of numbers, one row per class."""
+        table = np.asarray(values, dtype=float)
+        if table.ndim != 2 or len(table) != len(self.classes):
+            raise ValueError(
+                f"{name} must be a table with one row for each of {len(self.classes)} classes; "
+                f"its shape is {table.shape}"
+            )
+        bad = ~(np.isfinite(table) & (table >= lowest) & (table <= highest))
+        if bad.any():
+            c, j = np.argwhere(bad)[0]
+            raise ValueError(
+                f"{name}[{c}, {j}] is {table[c, j]:g}; it must be from {lowest:g} to {highest:g}"
+            )
+        return table[self.order]
+
+    def shares(self, name: str, values: ArrayLike) -> Floats:
+        """Read a table of probabilities that sum to 1 in every class."""
+        table = self.matrix(name, values, 0.0, 1.0)
+        wrong = ~np.isclose(table.sum(axis=1), 1.0)
+        if wrong.any():
+            c = int(np.argmax(wrong))
+            raise ValueError(
+                f"{name} must sum to 1 in every class; for {self.classes[c]!r} it is {table[c].sum():g}"
+            )
+        return table
+
+
+def given_parameters(classes: ArrayLike, class_prior: ArrayLike | None, rows: float | None) -> Given:
+    """Read what from_parameters of every family has in common."""
+    named = np.asarray(classes)
+    ordered = labels.sort(named)
+    if named.ndim != 1 or len(ordered) != len(named) or len(named) == 0:
+        raise ValueError("classes must be a list of different labels, at least one")
+    order = labels.locate(named, ordered)
+    prior = (
+        np.full(len(named), 1.0 / len(named)) if class_prior is None else np.asarray(class_prior, dtype=float)
+    )
+    if prior.shape != named.shape or (prior < 0).any() or not np.isclose(prior.sum(), 1.0):
+        raise ValueError(
+            f"class_prior must be {len(named)} probabilities that sum to 1, in the order of classes"
+        )
+    if rows is not None and (not rows > 0 or (prior == 0).any()):
+        raise ValueError("rows must be positive, and every class needs some: no class_prior of 0")
+    return Given(ordered, order, prior[order] * (1.0 if rows is None else float(rows)), rows is not None)

@@ -1,0 +1,154 @@
+"""Yes-or-no columns: x | c ~ Bernoulli(theta), theta ~ Beta(alpha, alpha), and the estimator BernoulliNB."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from numbers import Real
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils._param_validation import Interval
+
+from sunrise.conjugate import Beta
+from sunrise.estimator import DiscreteNB, Fitted, Settings, given_parameters
+from sunrise.family import Family
+from sunrise.forms import Linear
+from sunrise.smoothing import Alpha
+from sunrise.stats import Sums
+from sunrise.support import BINARY, REAL, Support
+from sunrise.terms import X
+
+Floats = NDArray[np.float64]
+
+
+class BernoulliParams(NamedTuple):
+    """Log probability of 1 and of 0, for every class and column."""
+
+    log_one: Floats
+    log_zero: Floats
+    known: NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Bernoulli(Family):
+    """Yes or no: x | c ~ Bernoulli(theta), where a cell above `binarize` is a yes."""
+
+    name = "bernoulli"
+    terms = (X,)
+    alpha: Alpha = Alpha()
+    binarize: float | None = 0.0
+
+    @property
+    def support(self) -> Support:
+        """Any number if there is a threshold, else numbers from 0 to 1."""
+        return BINARY if self.binarize is None else replace(REAL, above=float(self.binarize))
+
+    def check(self, n_columns: int) -> None:
+        """Refuse an alpha that does not fit the columns."""
+        self.alpha.check(n_columns)
+
+    def posterior(self, stats: Sums) -> Beta:
+        """Beta(alpha + ones, alpha + zeros)."""
+        return Beta(self.alpha.value + stats.x, self.alpha.value + np.maximum(stats.seen - stats.x, 0.0))
+
+    def params(self, stats: Sums, class_weight: Floats) -> BernoulliParams:
+        """Log of the posterior means, from the counts."""
+        post = self.posterior(stats)
+        known = np.broadcast_to(stats.rows.sum(axis=0) > 0, stats.x.shape[1:])
+        return BernoulliParams(post.log_mean, post.log_mean_complement, known)
+
+    def form(self, params: BernoulliParams) -> Linear:
+        """Log-odds of a 1, over the log probability of a 0."""
+        with np.errstate(invalid="ignore"):
+            odds = params.log_one - params.log_zero
+        return Linear(np.where(params.known, params.log_zero, 0.0), np.where(params.known, odds, 0.0))
+
+
+class BernoulliNB(DiscreteNB):
+    """Bernoulli naive Bayes: every column is a yes or a no.
+
+    Takes dense or sparse input with missing cells (NaN), which are left out of fit and of predict.
+
+    Parameters
+    ----------
+    alpha : float or array-like of shape (n_features,), default=1.0
+        Additive smoothing; 0 is maximum likelihood.
+    force_alpha : bool, default=True
+        If False, an alpha below 1e-10 is raised to it.
+    binarize : float or None, default=0.0
+        A cell above it is a yes. None: cells are 0 and 1 already (or probabilities between).
+    fit_prior : bool, default=True
+        Learn the class probabilities; if False they are equal.
+    class_prior : array-like, dict or None, default=None
+        Given class probabilities, in the order of `classes_` or by label.
+    class_weight : dict, "balanced" or None, default=None
+        Weights of the classes, which multiply the weights of their rows.
+    n_jobs : int or None, default=None
+        Threads; None means SUNRISE_THREADS, else OMP_NUM_THREADS, else all cores.
+
+    Examples
+    --------
+    >>> from sunrise import BernoulliNB
+    >>> model = BernoulliNB().fit([[0, 1], [1, 1], [0, 1], [1, 0]], [0, 0, 0, 1])
+    >>> model.predict([[1, 0]])
+    array([1])
+    """
+
+    _parameter_constraints: dict[str, Any] = {
+        **DiscreteNB._parameter_constraints,
+        "binarize": [None, Interval(Real, 0, None, closed="left")],
+    }
+
+    feature_count_ = Fitted(
+        lambda self: self._fitted.blocks[0].x, "Weight of the ones, per class and column."
+    )
+    feature_log_prob_ = Fitted(lambda self: self._fitted.params[0].log_one, "Log probability of a one.")
+
+    def __init__(
+        self,
+        *,
+        alpha: Any = 1.0,
+        force_alpha: bool = True,
+        binarize: float | None = 0.0,
+        fit_prior: bool = True,
+        class_prior: Any = None,
+        class_weight: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.alpha = alpha
+        self.force_alpha = force_alpha
+        self.binarize = binarize
+        self.fit_prior = fit_prior
+        self.class_prior = class_prior
+        self.class_weight = class_weight
+        self.n_jobs = n_jobs
+
+    def _settings(self) -> Settings:
+        family = Bernoulli(Alpha.given(self.alpha, self.force_alpha), self.binarize)
+        return Settings((family,), self._prior(), self.class_weight, self.n_jobs)
+
+    @classmethod
+    def from_parameters(
+        cls,
+        feature_prob: ArrayLike,
+        *,
+        classes: ArrayLike,
+        class_prior: ArrayLike | None = None,
+        feature_names: ArrayLike | None = None,
+        rows: float | None = None,
+        binarize: float | None = 0.0,
+    ) -> Self:
+        """Make a model from given probabilities of a yes (classes x columns), without data.
+
+        >>> from sunrise import BernoulliNB
+        >>> spam = BernoulliNB.from_parameters(
+        ...     [[0.4, 0.1], [0.8, 0.01]], classes=["not-spam", "spam"], class_prior=[0.25, 0.75],
+        ...     feature_names=["shipping", "perceptron"])
+        >>> spam.predict([[1, 1]])[0], spam.predict_proba([[1, 1]]).round(3)
+        (np.str_('not-spam'), array([[0.625, 0.375]]))
+        """
+        given = given_parameters(classes, class_prior, rows)
+        theta = given.matrix("feature_prob", feature_prob, lowest=0.0, highest=1.0)
+        sums = Sums(given.block_rows, given.seen, theta * given.seen)
+        return cls(alpha=0.0, binarize=binarize)._from_stats(given, (sums,), theta.shape[1], feature_names)

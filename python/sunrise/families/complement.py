@@ -1,0 +1,165 @@
+"""Counts against the counts of all other classes (Rennie et al. 2003), and the estimator ComplementNB."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from sunrise.estimator import DiscreteNB, Fitted, Settings, given_parameters
+from sunrise.families.multinomial import known_columns, log_shares, rates
+from sunrise.family import Family
+from sunrise.forms import Composition, Linear
+from sunrise.smoothing import Alpha
+from sunrise.stats import Sums
+from sunrise.support import COUNTS, Support
+from sunrise.terms import X
+
+Floats = NDArray[np.float64]
+
+
+class ComplementParams(NamedTuple):
+    """Log share of every column among the other classes, and the weights made of it."""
+
+    log_theta: Floats
+    weights: Floats
+    known: NDArray[np.bool_]
+
+
+def others(per_class: Floats) -> Floats:
+    """Sum over the other classes, without subtracting: what is not there leaves no dust."""
+    zero = np.zeros((1, *per_class.shape[1:]))
+    before = np.cumsum(np.concatenate([zero, per_class[:-1]]), axis=0)
+    after = np.cumsum(np.concatenate([zero, per_class[:0:-1]]), axis=0)[::-1]
+    return before + after
+
+
+@dataclass(frozen=True)
+class Complement(Family):
+    """Counts, scored against how the other classes use the columns. Not a distribution of the class."""
+
+    name = "complement"
+    terms = (X,)
+    generative = False
+    alpha: Alpha = Alpha()
+    norm: bool = False
+
+    @property
+    def support(self) -> Support:
+        """Counts, or any weights of 0 or more."""
+        return COUNTS
+
+    def check(self, n_columns: int) -> None:
+        """Refuse an alpha that does not fit the columns."""
+        self.alpha.check(n_columns)
+
+    def params(self, stats: Sums, class_weight: Floats) -> ComplementParams:
+        """Weights: minus the log shares of the other classes, or these divided by their sum."""
+        known = known_columns(stats)
+        seen = stats.seen if stats.seen.shape[1] == 1 else others(stats.seen)
+        pooled = Sums(others(stats.rows.astype(float)).astype(np.int64), seen, others(stats.x))
+        log_theta = log_shares(rates(pooled, others(class_weight)), self.alpha, known)
+        logged = np.where(known, log_theta, 0.0)
+        if not self.norm:
+            return ComplementParams(log_theta, -logged, known)
+        total = logged.sum(axis=1, keepdims=True)
+        return ComplementParams(
+            log_theta, np.divide(logged, total, out=np.zeros_like(logged), where=total != 0), known
+        )
+
+    def form(self, params: ComplementParams) -> Linear:
+        """A count times the weight of its column."""
+        return Linear(
+            x=params.weights, composition=Composition(params.log_theta, sign=-1.0, normed=self.norm)
+        )
+
+
+class ComplementNB(DiscreteNB):
+    """Complement naive Bayes: which class do these counts fit least to be *not* of?
+
+    Suited to classes of very different sizes. Its `predict_proba` is a softmax of weights, not a posterior.
+    Takes missing counts (NaN) as MultinomialNB does.
+
+    Parameters
+    ----------
+    alpha : float or array-like of shape (n_features,), default=1.0
+        Additive smoothing.
+    force_alpha : bool, default=True
+        If False, an alpha below 1e-10 is raised to it.
+    fit_prior, class_prior
+        Only used where there is a single class, and for rows that are impossible under every class.
+    norm : bool, default=False
+        Divide the weights of a class by their sum.
+    class_weight : dict, "balanced" or None, default=None
+        Weights of the classes, which multiply the weights of their rows.
+    n_jobs : int or None, default=None
+        Threads; None means SUNRISE_THREADS, else OMP_NUM_THREADS, else all cores.
+
+    Examples
+    --------
+    >>> from sunrise import ComplementNB
+    >>> model = ComplementNB().fit([[0, 3, 1], [1, 2, 0], [0, 1, 0], [1, 0, 2]], [0, 0, 0, 1])
+    >>> model.predict([[3, 0, 2]])
+    array([1])
+    """
+
+    _parameter_constraints: dict[str, Any] = {**DiscreteNB._parameter_constraints, "norm": ["boolean"]}
+
+    feature_count_ = Fitted(
+        lambda self: rates(self._fitted.blocks[0], self._fitted.stats.weight), "Counts per class and column."
+    )
+    feature_all_ = Fitted(lambda self: self.feature_count_.sum(axis=0), "Counts per column.")
+    feature_log_prob_ = Fitted(
+        lambda self: self._fitted.params[0].weights, "Weight of each column per class."
+    )
+
+    def __init__(
+        self,
+        *,
+        alpha: Any = 1.0,
+        force_alpha: bool = True,
+        fit_prior: bool = True,
+        class_prior: Any = None,
+        norm: bool = False,
+        class_weight: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.alpha = alpha
+        self.force_alpha = force_alpha
+        self.fit_prior = fit_prior
+        self.class_prior = class_prior
+        self.norm = norm
+        self.class_weight = class_weight
+        self.n_jobs = n_jobs
+
+    def _settings(self) -> Settings:
+        family = Complement(Alpha.given(self.alpha, self.force_alpha), self.norm)
+        return Settings((family,), self._prior(), self.class_weight, self.n_jobs)
+
+    @classmethod
+    def from_parameters(
+        cls,
+        feature_prob: ArrayLike,
+        *,
+        classes: ArrayLike,
+        class_prior: ArrayLike | None = None,
+        feature_names: ArrayLike | None = None,
+        rows: float | None = None,
+        norm: bool = False,
+    ) -> Self:
+        """Make a model from given shares of each class's own counts (classes x columns), without data.
+
+        The classes enter each other's complements in proportion to their prior.
+
+        >>> from sunrise import ComplementNB
+        >>> model = ComplementNB.from_parameters([[0.9, 0.1], [0.2, 0.8]], classes=["a", "b"])
+        >>> model.predict([[2, 1]])
+        array(['a'], dtype='<U1')
+        """
+        given = given_parameters(classes, class_prior, rows)
+        theta = given.shares("feature_prob", feature_prob)
+        weight = given.class_weight[:, None]
+        sums = Sums(given.block_rows, weight, theta * weight)
+        return cls(alpha=0.0, norm=norm)._from_stats(given, (sums,), theta.shape[1], feature_names)

@@ -1,0 +1,176 @@
+"""Gaussian columns: x | c ~ Normal(mean, variance), and the estimator GaussianNB."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from sunrise.estimator import COMMON_CONSTRAINTS, Fitted, NaiveBayes, Settings, given_parameters
+from sunrise.family import Family
+from sunrise.forms import Linear
+from sunrise.stats import Sums
+from sunrise.support import REAL, Support
+from sunrise.terms import X2, X
+
+Floats = NDArray[np.float64]
+
+
+class GaussianParams(NamedTuple):
+    """Mean and variance of every class and column, and the floor that was added to the variances."""
+
+    mean: Floats
+    var: Floats
+    epsilon: float
+    #: Columns that were observed at all; the others say nothing.
+    known: NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Gaussian(Family):
+    """Numbers: x | c ~ Normal(mean, variance).
+
+    The variance is the mean squared error plus `var_smoothing` times the largest variance of a column, or
+    with `laplace` (SSE + 1) / (n + 1). With `shared_variance` the classes of a column have one variance, which
+    makes the log-odds linear in x.
+    """
+
+    name = "gaussian"
+    terms = (X, X2)
+    var_smoothing: float = 1e-9
+    laplace: bool = False
+    shared_variance: bool = False
+
+    @property
+    def support(self) -> Support:
+        """Any finite number."""
+        return REAL
+
+    def params(self, stats: Sums, class_weight: Floats) -> GaussianParams:
+        """Means and smoothed variances; a class that saw nothing of a column has the column's own."""
+        pooled = stats.pooled()
+        known = np.broadcast_to(pooled.rows > 0, (1, stats.x.shape[1]))[0]
+        seen = np.broadcast_to(stats.rows > 0, stats.x.shape)
+        mean = np.where(seen, stats.mean, pooled.mean)
+        squares, weight = stats.squared_error, stats.seen
+        if self.shared_variance:
+            squares, weight = squares.sum(axis=0, keepdims=True), weight.sum(axis=0, keepdims=True)
+        overall = _per(pooled.squared_error, pooled.seen)
+        if self.laplace:
+            return GaussianParams(mean, (squares + 1.0) / (weight + 1.0) + np.zeros_like(mean), 0.0, known)
+        epsilon = self.var_smoothing * float(overall.max(initial=0.0))
+        var = np.where(seen | self.shared_variance, _per(squares, weight), overall)
+        return GaussianParams(mean, var + epsilon, epsilon, known)
+
+    def form(self, params: GaussianParams) -> Linear:
+        """Squares about the class means.
+
+        A variance of 0 is a point mass: the mean has probability 1 and anything else is impossible.
+        """
+        dense = params.var > 0
+        var = np.where(dense, params.var, 1.0)
+        base = np.where(dense & params.known, -0.5 * np.log(2.0 * np.pi * var), 0.0)
+        x2 = np.where(params.known, np.where(dense, -0.5 / var, -np.inf), 0.0)
+        return Linear(base=base, x2=x2, anchor=params.mean)
+
+    def centre(self, stats: Sums) -> Floats:
+        """The column means: squares about 0 would cancel for columns far from it."""
+        return stats.pooled().mean[0]
+
+
+def _per(squares: Floats, weight: Floats) -> Floats:
+    return np.divide(squares, weight, out=np.zeros_like(squares), where=weight > 0)
+
+
+class GaussianNB(NaiveBayes):
+    """Gaussian naive Bayes.
+
+    Takes dense or sparse numbers with missing cells (NaN), which are left out of fit and of predict.
+    `partial_fit` on any split of the data equals `fit` on all of it.
+
+    Parameters
+    ----------
+    priors : array-like, dict, "fitted", "uniform" or None, default=None
+        Class probabilities in the order of `classes_`, or by label; None fits them.
+    var_smoothing : float, default=1e-9
+        This share of the largest column variance is added to every variance.
+    laplace : bool, default=False
+        Smooth the variances as (SSE + 1) / (n + 1) instead of by `var_smoothing`.
+    shared_variance : bool, default=False
+        One variance per column for all classes; the log-odds are then linear in x (logistic regression).
+    class_weight : dict, "balanced" or None, default=None
+        Weights of the classes, which multiply the weights of their rows.
+    n_jobs : int or None, default=None
+        Threads; None means SUNRISE_THREADS, else OMP_NUM_THREADS, else all cores.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sunrise import GaussianNB
+    >>> X = np.array([[1.0, 2.0], [1.2, np.nan], [3.0, 0.5], [3.3, 0.1]])
+    >>> model = GaussianNB().fit(X, ["a", "a", "b", "b"])
+    >>> model.predict([[1.1, np.nan], [np.nan, 0.2]])
+    array(['a', 'b'], dtype='<U1')
+    """
+
+    _parameter_constraints: dict[str, Any] = {
+        "priors": ["array-like", dict, StrOptions({"fitted", "uniform"}), None],
+        "var_smoothing": [Interval(Real, 0, None, closed="left")],
+        "laplace": ["boolean"],
+        "shared_variance": ["boolean"],
+        **COMMON_CONSTRAINTS,
+    }
+
+    class_prior_ = Fitted(lambda self: self._fitted.class_prior, "Probability of each class.", settable=True)
+    theta_ = Fitted(lambda self: self._fitted.params[0].mean, "Mean of each column per class.")
+    var_ = Fitted(lambda self: self._fitted.params[0].var, "Variance of each column per class.")
+    epsilon_ = Fitted(lambda self: self._fitted.params[0].epsilon, "What was added to every variance.")
+
+    def __init__(
+        self,
+        *,
+        priors: Any = None,
+        var_smoothing: float = 1e-9,
+        laplace: bool = False,
+        shared_variance: bool = False,
+        class_weight: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.priors = priors
+        self.var_smoothing = var_smoothing
+        self.laplace = laplace
+        self.shared_variance = shared_variance
+        self.class_weight = class_weight
+        self.n_jobs = n_jobs
+
+    def _settings(self) -> Settings:
+        family = Gaussian(float(self.var_smoothing), self.laplace, self.shared_variance)
+        return Settings((family,), self.priors, self.class_weight, self.n_jobs)
+
+    @classmethod
+    def from_parameters(
+        cls,
+        theta: ArrayLike,
+        var: ArrayLike,
+        *,
+        classes: ArrayLike,
+        class_prior: ArrayLike | None = None,
+        feature_names: ArrayLike | None = None,
+        rows: float | None = None,
+    ) -> Self:
+        """Make a model from given means and variances (classes x columns), without data.
+
+        >>> from sunrise import GaussianNB
+        >>> model = GaussianNB.from_parameters([[-1.0], [1.0]], [[1.0], [1.0]], classes=["-", "+"])
+        >>> model.predict_proba([[0.0]])
+        array([[0.5, 0.5]])
+        """
+        given = given_parameters(classes, class_prior, rows)
+        mean, variance = given.matrix("theta", theta), given.matrix("var", var, lowest=0.0)
+        n = given.seen
+        sums = Sums(given.block_rows, n, np.zeros_like(mean), variance * n, mean)
+        return cls(var_smoothing=0.0)._from_stats(given, (sums,), mean.shape[1], feature_names)

@@ -1,0 +1,158 @@
+"""Counts of a whole block: x | c ~ Multinomial(theta), theta ~ Dirichlet(alpha), and MultinomialNB."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from sunrise.conjugate import Dirichlet
+from sunrise.estimator import DiscreteNB, Fitted, Settings, given_parameters
+from sunrise.family import Family
+from sunrise.forms import Composition, Linear
+from sunrise.smoothing import Alpha
+from sunrise.stats import Sums
+from sunrise.support import COUNTS, Support
+from sunrise.terms import X
+
+Floats = NDArray[np.float64]
+
+
+class MultinomialParams(NamedTuple):
+    """Log share of every column per class; columns that were never observed are not in the block."""
+
+    log_theta: Floats
+    known: NDArray[np.bool_]
+
+
+def rates(stats: Sums, class_weight: Floats) -> Floats:
+    """Counts as they would be had no cell been missing: N_cj n_c / n_observed_cj."""
+    if stats.seen.shape[1] == 1:
+        return stats.x
+    fill = np.divide(class_weight[:, None], stats.seen, out=np.zeros_like(stats.seen), where=stats.rows > 0)
+    return stats.x * fill
+
+
+def known_columns(stats: Sums) -> NDArray[np.bool_]:
+    """Columns that were observed at all."""
+    return np.broadcast_to(stats.rows.sum(axis=0) > 0, stats.x.shape[1:])
+
+
+def log_shares(counts: Floats, alpha: Alpha, known: NDArray[np.bool_]) -> Floats:
+    """Log of the posterior mean shares of the known columns; the others get log 0."""
+    if known.all():
+        return Dirichlet(counts + alpha.value).log_mean
+    theta = np.full(counts.shape, -np.inf)
+    theta[:, known] = Dirichlet((counts + alpha.value)[:, known]).log_mean
+    return theta
+
+
+@dataclass(frozen=True)
+class Multinomial(Family):
+    """Counts: the row's counts | c ~ Multinomial(theta)."""
+
+    name = "multinomial"
+    terms = (X,)
+    alpha: Alpha = Alpha()
+
+    @property
+    def support(self) -> Support:
+        """Counts, or any weights of 0 or more."""
+        return COUNTS
+
+    def check(self, n_columns: int) -> None:
+        """Refuse an alpha that does not fit the columns."""
+        self.alpha.check(n_columns)
+
+    def params(self, stats: Sums, class_weight: Floats) -> MultinomialParams:
+        """Log of the posterior mean shares, from the counts."""
+        known = known_columns(stats)
+        return MultinomialParams(log_shares(rates(stats, class_weight), self.alpha, known), known)
+
+    def form(self, params: MultinomialParams) -> Linear:
+        """A count times the log of its column's share."""
+        return Linear(
+            x=np.where(params.known, params.log_theta, 0.0), composition=Composition(params.log_theta)
+        )
+
+
+class MultinomialNB(DiscreteNB):
+    """Multinomial naive Bayes: a row is counts, such as the words of a document.
+
+    Takes dense or sparse counts with missing cells (NaN): fitting scales up what was observed, and a row is
+    scored with the shares of its observed columns brought back to a sum of 1.
+
+    Parameters
+    ----------
+    alpha : float or array-like of shape (n_features,), default=1.0
+        Additive smoothing; 0 is maximum likelihood.
+    force_alpha : bool, default=True
+        If False, an alpha below 1e-10 is raised to it.
+    fit_prior : bool, default=True
+        Learn the class probabilities; if False they are equal.
+    class_prior : array-like, dict or None, default=None
+        Given class probabilities, in the order of `classes_` or by label.
+    class_weight : dict, "balanced" or None, default=None
+        Weights of the classes, which multiply the weights of their rows.
+    n_jobs : int or None, default=None
+        Threads; None means SUNRISE_THREADS, else OMP_NUM_THREADS, else all cores.
+
+    Examples
+    --------
+    >>> from sunrise import MultinomialNB
+    >>> model = MultinomialNB().fit([[0, 3, 1], [1, 2, 0], [0, 1, 0], [1, 0, 2]], [0, 0, 0, 1])
+    >>> model.predict([[3, 0, 2]])
+    array([1])
+    """
+
+    feature_count_ = Fitted(
+        lambda self: rates(self._fitted.blocks[0], self._fitted.stats.weight), "Counts per class and column."
+    )
+    feature_log_prob_ = Fitted(lambda self: self._fitted.params[0].log_theta, "Log share of each column.")
+
+    def __init__(
+        self,
+        *,
+        alpha: Any = 1.0,
+        force_alpha: bool = True,
+        fit_prior: bool = True,
+        class_prior: Any = None,
+        class_weight: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.alpha = alpha
+        self.force_alpha = force_alpha
+        self.fit_prior = fit_prior
+        self.class_prior = class_prior
+        self.class_weight = class_weight
+        self.n_jobs = n_jobs
+
+    def _settings(self) -> Settings:
+        family = Multinomial(Alpha.given(self.alpha, self.force_alpha))
+        return Settings((family,), self._prior(), self.class_weight, self.n_jobs)
+
+    @classmethod
+    def from_parameters(
+        cls,
+        feature_prob: ArrayLike,
+        *,
+        classes: ArrayLike,
+        class_prior: ArrayLike | None = None,
+        feature_names: ArrayLike | None = None,
+        rows: float | None = None,
+    ) -> Self:
+        """Make a model from given shares (classes x columns, each class summing to 1), without data.
+
+        `rows` counts tokens here: a later document of 10 words weighs as much as 10 of them.
+
+        >>> from sunrise import MultinomialNB
+        >>> model = MultinomialNB.from_parameters([[0.9, 0.1], [0.2, 0.8]], classes=["a", "b"])
+        >>> model.predict([[2, 1]])
+        array(['a'], dtype='<U1')
+        """
+        given = given_parameters(classes, class_prior, rows)
+        theta = given.shares("feature_prob", feature_prob)
+        sums = Sums(given.block_rows, given.seen, theta * given.seen)
+        return cls(alpha=0.0)._from_stats(given, (sums,), theta.shape[1], feature_names)

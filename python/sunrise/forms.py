@@ -1,0 +1,254 @@
+"""Forms: how a fitted block of columns scores its cells.
+
+Every form gives what each cell adds to the joint log score of each class (`cells`, the readable formula that
+the array engine and the explanations use) and the same thing as arrays laid out for the native kernels.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sunrise import _native
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+
+class Form(Protocol):
+    """What the engines, the explanations and the linear form ask of a fitted block."""
+
+    @property
+    def impossible(self) -> Form | None:
+        """A form that counts the impossible things in a row, where the parameters hold any."""
+
+    @property
+    def finite(self) -> Form:
+        """The same form without its infinities."""
+
+    @property
+    def compositional(self) -> bool:
+        """Whether a row with missing cells needs more than its own cells."""
+
+    def cells(self, x: Floats) -> Floats:
+        """Score every cell: rows x classes x columns; a missing cell (NaN) adds 0."""
+
+    def weights(self, centre: Floats) -> tuple[Floats, Floats]:
+        """Weights (classes x features) and intercepts of the form as a linear function about a centre."""
+
+    def features(self, x: Any, centre: Floats) -> Any:
+        """The features those weights multiply."""
+
+    def feature_names(self, columns: list[str]) -> list[str]:
+        """Names of those features."""
+
+
+@dataclass(frozen=True)
+class Composition:
+    """Parameters that sum to 1 over the columns, so that a missing count changes the others' share.
+
+    A row is scored with its observed shares brought back to a sum of 1; `sign` is -1 for a complement, and
+    `normed` divides by the sum of the weights (Rennie et al. 2003).
+    """
+
+    log_theta: Floats
+    sign: float = 1.0
+    normed: bool = False
+
+    def weights(self, observed: NDArray[np.bool_]) -> Floats:
+        """Weight of every cell for rows with these observed columns: rows x classes x columns."""
+        theta = np.exp(self.log_theta)[None] * observed[:, None, :]
+        share = theta.sum(axis=2, keepdims=True)
+        rescale = np.log(np.where(share > 0, share, 1.0))
+        weight = np.where(observed[:, None, :] & np.isfinite(self.log_theta), self.log_theta - rescale, 0.0)
+        if self.normed:
+            total = weight.sum(axis=2, keepdims=True)
+            return np.divide(weight, total, out=np.zeros_like(weight), where=total != 0)
+        return self.sign * weight
+
+
+@dataclass(frozen=True)
+class Linear:
+    """A cell adds base + x (x - a) + x2 (x - a)^2; each part is classes x columns.
+
+    >>> import numpy as np
+    >>> form = Linear(base=np.array([[1.0]]), x2=np.array([[-0.5]]), anchor=np.array([[3.0]]))
+    >>> form.cells(np.array([[5.0], [np.nan]])).ravel()
+    array([-1.,  0.])
+    """
+
+    base: Floats | None = None
+    x: Floats | None = None
+    x2: Floats | None = None
+    anchor: Floats | None = None
+    composition: Composition | None = None
+
+    @property
+    def compositional(self) -> bool:
+        """Whether a row with missing cells needs more than its own cells."""
+        return self.composition is not None
+
+    @property
+    def _parts(self) -> list[Floats]:
+        return [part for part in (self.base, self.x, self.x2) if part is not None]
+
+    @cached_property
+    def impossible(self) -> Linear | None:
+        """Counts cells of probability 0; a sure thing (weight +inf) counts as -1.
+
+        Infinities are taken out of the sums because 0 * log 0 must be 0, and two of them must not meet.
+        """
+        if all(np.isfinite(part).all() for part in self._parts):
+            return None
+
+        def count(part: Floats | None) -> Floats | None:
+            return None if part is None else np.where(np.isinf(part), -np.sign(part), 0.0)
+
+        return Linear(count(self.base), count(self.x), count(self.x2), self.anchor)
+
+    @cached_property
+    def finite(self) -> Linear:
+        """The same form without its infinities."""
+        if self.impossible is None:
+            return self
+
+        def keep(part: Floats | None) -> Floats | None:
+            return None if part is None else np.where(np.isinf(part), 0.0, part)
+
+        return Linear(keep(self.base), keep(self.x), keep(self.x2), self.anchor, self.composition)
+
+    def cells(self, x: Floats) -> Floats:
+        """Score every cell: rows x classes x columns; a missing cell (NaN) adds 0."""
+        seen = ~np.isnan(x)
+        d = x[:, None, :] - (0.0 if self.anchor is None else self.anchor[None])
+        if self.composition is not None and not seen.all():
+            score = np.where(seen.all(axis=1)[:, None, None], self.x, self.composition.weights(seen)) * d
+        else:
+            score = np.zeros(d.shape)
+            if self.x is not None:
+                score = score + self.x * d
+            if self.x2 is not None:
+                score = score + self.x2 * d * d
+            if self.base is not None:
+                score = score + self.base
+        return np.where(seen[:, None, :], score, 0.0)
+
+    @cached_property
+    def dense(self) -> tuple[Any, ...]:
+        """Arrays for the native kernel of dense cells."""
+        shape = self._parts[0].shape
+        constant = np.zeros(shape[0]) if self.base is None else self.base.sum(axis=1)
+        parts = (self.base, self.x, self.x2, self.anchor)
+        return constant, *(None if p is None else np.ascontiguousarray(p) for p in parts), self.compositional
+
+    @cached_property
+    def sparse(self) -> tuple[Any, ...]:
+        """Arrays for the native kernel of sparse cells: a column's classes together, padded to groups."""
+        n_classes, n_columns = self._parts[0].shape
+
+        def laid_out(part: Floats | None) -> Floats:
+            wide = np.zeros((n_columns, -(-n_classes // _native.GROUP) * _native.GROUP))
+            if part is not None:
+                wide[:, :n_classes] = part.T
+            return wide
+
+        if self.x2 is None and self.anchor is None:
+            constant, zero = self.dense[0], None if self.base is None else laid_out(self.base)
+            return constant, np.zeros(n_classes), zero, laid_out(self.x), None, self.compositional
+        at_zero = self.cells(np.zeros((1, n_columns)))[0]
+        constant = np.array([math.fsum(row) for row in at_zero])
+        residue = np.array([math.fsum([*row, -c]) for row, c in zip(at_zero, constant, strict=True)])
+        about = [laid_out(part) for part in (self.base, self.anchor, self.x, self.x2)]
+        return constant, residue, laid_out(at_zero), None, about, self.compositional
+
+    def weights(self, centre: Floats) -> tuple[Floats, Floats]:
+        """Weights of x - centre, then of (x - centre)^2 where squares are used, and intercepts."""
+        zero = np.zeros(self._parts[0].shape)
+        base, x, x2 = (zero if part is None else part for part in (self.base, self.x, self.x2))
+        # A class's point mass (weight -inf) would meet 0 * inf below; its own row stays infinite.
+        shift = centre - (0.0 if self.anchor is None else self.anchor)
+        with np.errstate(invalid="ignore"):
+            slope = x + np.where(shift == 0, 0.0, 2 * x2 * shift)
+            level = base + np.where(shift == 0, 0.0, shift * (x + x2 * shift))
+        w = slope if self.x2 is None else np.concatenate([slope, x2], axis=1)
+        return w, level.sum(axis=1)
+
+    def features(self, x: Any, centre: Floats) -> Any:
+        """x - centre, and its squares where they are used; sparse cells about 0 stay sparse."""
+        if not isinstance(x, np.ndarray):
+            if self.x2 is None and not centre.any():
+                return x
+            x = x.toarray()
+        d = x - centre
+        return d if self.x2 is None else np.concatenate([d, d * d], axis=1)
+
+    def feature_names(self, columns: list[str]) -> list[str]:
+        """Names of the features."""
+        return columns if self.x2 is None else [*columns, *(f"{name}^2" for name in columns)]
+
+
+@dataclass(frozen=True)
+class Table:
+    """A cell adds what its level says.
+
+    A column with k levels seen has k + 2 entries in `values` (entries x classes): its levels in order, then
+    any other code below its size (possible, never seen), then any code beyond (unseen).
+    """
+
+    offsets: Integers
+    codes: Integers
+    sizes: Integers
+    values: Floats
+    refuse_unseen: bool = False
+
+    compositional = False
+    impossible = None
+
+    @property
+    def finite(self) -> Table:
+        """Looked-up infinities never multiply anything, so there is nothing to take out."""
+        return self
+
+    def entries(self, x: Floats) -> Integers:
+        """The entry of every cell, rows x columns; -1 where the cell is missing."""
+        found = np.empty(x.shape, np.int64)
+        for j in range(x.shape[1]):
+            levels = self.codes[self.offsets[j] : self.offsets[j + 1]]
+            first, k = self.offsets[j] + 2 * j, len(levels)
+            cell = np.where(np.isnan(x[:, j]), 0.0, x[:, j])
+            place = np.searchsorted(levels, cell)
+            seen = (place < k) & (np.append(levels, -1)[place] == cell)
+            found[:, j] = first + np.where(seen, place, np.where(cell < self.sizes[j], k, k + 1))
+        return np.where(np.isnan(x), -1, found)
+
+    def cells(self, x: Floats) -> Floats:
+        """Score every cell: rows x classes x columns; a missing cell (NaN) adds 0."""
+        entry = self.entries(x)
+        return np.where(entry[:, None, :] < 0, 0.0, np.moveaxis(self.values[entry], 2, 1))
+
+    def weights(self, centre: Floats) -> tuple[Floats, Floats]:
+        """One weight per class and entry; levels have no centre and no intercept."""
+        return self.values.T, np.zeros(self.values.shape[1])
+
+    def features(self, x: Any, centre: Floats) -> Any:
+        """One-hot rows: 1 for the entry of each cell."""
+        from scipy import sparse
+
+        entry = self.entries(x if isinstance(x, np.ndarray) else x.toarray())
+        n, columns = entry.shape
+        return sparse.csr_array(
+            (np.ones(entry.size), entry.ravel(), np.arange(0, entry.size + 1, columns)), (n, len(self.values))
+        )
+
+    def feature_names(self, columns: list[str]) -> list[str]:
+        """Names of the entries."""
+        return [
+            f"{name}={level}"
+            for j, name in enumerate(columns)
+            for level in [*self.codes[self.offsets[j] : self.offsets[j + 1]].tolist(), "other", "unseen"]
+        ]

@@ -1,0 +1,82 @@
+"""Labels: from whatever the user calls the classes to codes 0, 1, 2, ... and back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sunrise import _native
+
+Labels = np.ndarray[Any, Any]
+Codes = NDArray[np.int32]
+
+
+def _order(label: Any) -> tuple[str, Any]:
+    # Labels of different types cannot be compared with each other: numbers first, then type by type.
+    kind = "" if isinstance(label, int | float | np.number | np.bool_) else type(label).__name__
+    return kind, label
+
+
+def sort(labels: Any) -> Labels:
+    """Sort distinct labels, in an array of the type they came in.
+
+    >>> sort(["b", "a", "b"])
+    array(['a', 'b'], dtype='<U1')
+    """
+    array = labels if isinstance(labels, np.ndarray) else np.asarray(labels)
+    if array.dtype.kind != "O":
+        return np.unique(array)
+    distinct = list(dict.fromkeys(array.tolist()))
+    try:
+        ordered = sorted(distinct, key=_order)
+    except TypeError:  # hashable, but without an order of their own
+        ordered = sorted(distinct, key=lambda label: (type(label).__name__, repr(label)))
+    result = np.empty(len(ordered), dtype=object)
+    result[:] = ordered
+    return result
+
+
+def union(a: Labels, b: Labels) -> Labels:
+    """Sort the labels of both arrays into one.
+
+    >>> union(np.array([2, 0]), np.array([1]))
+    array([0, 1, 2])
+    """
+    if a is b or np.array_equal(a, b):
+        return a
+    numbers = [x.dtype.kind in "biuf" for x in (a, b)]
+    if a.dtype.kind != b.dtype.kind and not all(numbers):
+        # Joining numbers and strings in one plain array would turn 1 into "1".
+        a, b = a.astype(object), b.astype(object)
+    return sort(np.concatenate([a, b]))
+
+
+def locate(classes: Labels, labels: Labels) -> NDArray[np.intp]:
+    """Position of every label in `classes`; -1 where it is not there."""
+    position = {label: k for k, label in enumerate(classes.tolist())}
+    return np.array([position.get(label, -1) for label in labels.tolist()], dtype=np.intp)
+
+
+def encode(y: Labels) -> tuple[Labels, Codes]:
+    """Return the distinct labels of a column, sorted, and the code of every row.
+
+    >>> encode(np.array([7, 3, 7]))
+    (array([3, 7]), array([1, 0, 1], dtype=int32))
+    """
+    kind = y.dtype.kind
+    if kind == "b" or (kind in "iu" and y.dtype != np.uint64):
+        classes, codes = _native.encode_integers(y.astype(y.dtype.newbyteorder("="), copy=False))
+        return classes.astype(y.dtype), codes
+    if kind in "US" and y.dtype.itemsize:
+        raw = np.ascontiguousarray(y).view(np.uint8)
+        first, codes = _native.encode_strings(raw, y.dtype.itemsize)
+        classes = np.unique(y[first])
+        return classes, np.searchsorted(classes, y[first]).astype(np.int32)[codes]
+    if kind == "O":
+        classes = sort(y)
+        position = {label: k for k, label in enumerate(classes.tolist())}
+        return classes, np.fromiter((position[label] for label in y.tolist()), np.int32, len(y))
+    classes, inverse = np.unique(y, return_inverse=True)
+    return classes, inverse.astype(np.int32)

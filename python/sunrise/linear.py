@@ -1,0 +1,84 @@
+"""The linear form: naive Bayes as weights and intercepts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from sunrise import labels
+from sunrise.data.batch import DenseBlock, SparseBlock
+from sunrise.engines import array
+from sunrise.forms import Form
+from sunrise.support import Support
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class LinearForm:
+    """Weights `coef` (classes x features) and `intercept` that reproduce the joint log score.
+
+    The features phi(x) are x - centre for counts and yes-or-no columns, (x - centre, (x - centre)^2) for
+    Gaussian columns and one-hot levels for categories. Rows must be complete.
+
+    >>> from sunrise import GaussianNB
+    >>> model = GaussianNB.from_parameters([[-1.0], [1.0]], [[1.0], [1.0]], classes=["-", "+"])
+    >>> model.to_linear().log_odds("-")
+    (array([-2.,  0.]), np.float64(0.0))
+    """
+
+    coef: Floats
+    intercept: Floats
+    centre: Floats
+    classes: labels.Labels
+    feature_names: list[str]
+    _form: Form = field(repr=False)
+    _support: Support = field(repr=False)
+
+    @classmethod
+    def of(
+        cls,
+        form: Form,
+        support: Support,
+        centre: Floats,
+        prior: Floats,
+        classes: labels.Labels,
+        columns: list[str],
+    ) -> LinearForm:
+        """Write a form as weights."""
+        centre = np.broadcast_to(centre, (len(columns),)).copy()
+        coef, level = form.weights(centre)
+        return cls(coef, prior + level, centre, classes, form.feature_names(columns), form, support)
+
+    def transform(self, X: Any) -> Any:
+        """The features phi(x) of rows, sparse where that is natural."""
+        block: Any = SparseBlock(sparse.csr_array(X)) if sparse.issparse(X) else DenseBlock(np.asarray(X))
+        x = array.read(block, self._support)
+        if np.isnan(x).any():
+            raise ValueError(
+                "A linear form is for complete rows: a missing cell changes the intercept. "
+                "Use predict_joint_log_proba for rows with missing cells."
+            )
+        return self._form.features(sparse.csr_array(x) if sparse.issparse(X) else x, self.centre)
+
+    def decision(self, X: Any) -> Floats:
+        """w . phi(x) + b: the joint log score, rows x classes."""
+        return np.asarray(self.transform(X) @ self.coef.T) + self.intercept
+
+    def log_odds(self, positive: Any = None) -> tuple[Floats, Any]:
+        """Weights and intercept of one class against the other, for two classes; the second is positive.
+
+        The sign of w . phi(x) + b is the prediction.
+        """
+        if len(self.classes) != 2:
+            raise ValueError(
+                f"log_odds is for two classes; there are {len(self.classes)}: use coef and intercept"
+            )
+        plus = 1 if positive is None else int(labels.locate(self.classes, np.asarray([positive]))[0])
+        if plus < 0:
+            raise ValueError(f"{positive!r} is not one of the classes {self.classes.tolist()}")
+        return self.coef[plus] - self.coef[1 - plus], self.intercept[plus] - self.intercept[1 - plus]

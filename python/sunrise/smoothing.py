@@ -1,0 +1,51 @@
+"""Additive smoothing: the alpha of the counting families."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+#: The smallest alpha where `force_alpha` is off.
+SMALLEST = 1e-10
+
+
+@dataclass(frozen=True)
+class Alpha:
+    """Pseudo-counts: one for all columns, or one for each.
+
+    >>> Alpha.given([1.0, 2.0]).value
+    array([1., 2.])
+    """
+
+    value: Any = 1.0
+
+    @classmethod
+    def given(cls, alpha: Any, force: bool = True) -> Alpha:
+        """Check what the user gave."""
+        value = float(alpha) if isinstance(alpha, Real) else np.asarray(alpha, dtype=float)
+        smallest = np.min(value, initial=np.inf)
+        if smallest < 0 or not np.all(np.isfinite(value)):
+            raise ValueError(
+                f"All values in alpha must be greater than 0. Got {smallest}; alpha counts imagined "
+                "observations: 1 is Laplace's choice, 0 is maximum likelihood."
+            )
+        if smallest < SMALLEST and not force:
+            warnings.warn(
+                "alpha too small will result in numeric errors, setting alpha ="
+                f" {SMALLEST:.1e}. Use `force_alpha=True` to keep alpha unchanged.",
+                stacklevel=5,
+            )
+            return cls(np.maximum(value, SMALLEST))
+        return cls(value)
+
+    def check(self, n_columns: int) -> None:
+        """Refuse an array that does not have one alpha per column."""
+        if np.ndim(self.value) and np.shape(self.value) != (n_columns,):
+            raise ValueError(
+                "When alpha is an array, it should contains `n_features`. "
+                f"Got {np.size(self.value)} elements instead of {n_columns}."
+            )
