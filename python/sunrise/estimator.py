@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from numbers import Integral, Real
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -31,7 +31,7 @@ from sunrise.forms import Form
 from sunrise.linear import LinearForm
 from sunrise.prior import class_factors, class_probabilities
 from sunrise.stats import NeverSeenError, Stats
-from sunrise.support import Support
+from sunrise.support import REAL, Support
 
 Floats = NDArray[np.float64]
 
@@ -129,6 +129,9 @@ class Fitted:
 
 class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """The base of all estimators: everything but the reading of constructor arguments."""
+
+    #: The cells it takes, for scikit-learn's tags.
+    _takes: ClassVar[Support] = REAL
 
     class_count_ = Fitted(lambda self: self._fitted.stats.weight, "Weight of each class.")
 
@@ -462,18 +465,11 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        support = self._settings_or_default().families[0].support
         tags.input_tags.allow_nan = True
         tags.input_tags.sparse = True
-        tags.input_tags.positive_only = support.lowest == 0.0
-        tags.input_tags.categorical = support.whole
+        tags.input_tags.positive_only = self._takes.lowest == 0.0
+        tags.input_tags.categorical = self._takes.whole
         return tags
-
-    def _settings_or_default(self) -> Settings:
-        try:
-            return self._settings()
-        except (TypeError, ValueError):  # tags are asked for before settings are checked
-            return type(self)()._settings()
 
 
 class DiscreteNB(NaiveBayes):
@@ -497,6 +493,11 @@ class DiscreteNB(NaiveBayes):
         if self.class_prior is not None:
             return self.class_prior
         return "fitted" if self.fit_prior else "uniform"
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.poor_score = True  # the checks feed it numbers that are no counts
+        return tags
 
 
 @dataclass(frozen=True)

@@ -72,6 +72,21 @@ class Composition:
         return self.sign * weight
 
 
+def _padded(table: Floats, more_rows: int = 0) -> Floats:
+    """A table whose rows are padded with zeros to the groups of classes that the kernels add up together."""
+    rows, n_classes = table.shape
+    shape = rows + more_rows, -(-n_classes // _native.GROUP) * _native.GROUP
+    # Random look-ups touch fewest cache lines where rows begin on one; and NumPy asks for huge pages where it
+    # does not ask for zeros.
+    space = np.empty(shape[0] * shape[1] + 8)
+    start = -(space.ctypes.data // 8) % 8
+    wide = space[start : start + shape[0] * shape[1]].reshape(shape)
+    wide[:rows, :n_classes] = table
+    wide[:, n_classes:] = 0.0
+    wide[rows:] = 0.0
+    return wide
+
+
 @dataclass(frozen=True)
 class Linear:
     """A cell adds base + x (x - a) + x2 (x - a)^2; each part is classes x columns.
@@ -152,10 +167,7 @@ class Linear:
         n_classes, n_columns = self._parts[0].shape
 
         def laid_out(part: Floats | None) -> Floats:
-            wide = np.zeros((n_columns, -(-n_classes // _native.GROUP) * _native.GROUP))
-            if part is not None:
-                wide[:, :n_classes] = part.T
-            return wide
+            return _padded(np.zeros((n_columns, n_classes)) if part is None else part.T)
 
         if self.x2 is None and self.anchor is None:
             constant, zero = self.dense[0], None if self.base is None else laid_out(self.base)
@@ -230,6 +242,12 @@ class Table:
         """Score every cell: rows x classes x columns; a missing cell (NaN) adds 0."""
         entry = self.entries(x)
         return np.where(entry[:, None, :] < 0, 0.0, np.moveaxis(self.values[entry], 2, 1))
+
+    @cached_property
+    def native(self) -> tuple[Any, ...]:
+        """Arrays for the native kernel; one more entry says nothing, for missing cells."""
+        values = _padded(self.values, more_rows=1)
+        return self.offsets, self.codes, self.sizes, values, self.values.shape[1], self.refuse_unseen
 
     def weights(self, centre: Floats) -> tuple[Floats, Floats]:
         """One weight per class and entry; levels have no centre and no intercept."""

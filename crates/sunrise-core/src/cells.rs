@@ -152,6 +152,13 @@ impl Reading {
         self.lowest > f64::NEG_INFINITY || self.highest < f64::INFINITY
     }
 
+    /// Whether a cell is there, finite and inside the support.
+    #[inline(always)]
+    pub fn accepts(self, x: f64) -> bool {
+        // Against the largest floats: one comparison each side finds infinities, too, and NaN fails both.
+        (x >= self.lowest.max(f64::MIN)) & (x <= self.highest.min(f64::MAX))
+    }
+
     /// Why an unread cell is refused, if it is.
     #[inline(always)]
     pub fn fault(self, x: f64) -> Option<CellFault> {
@@ -257,14 +264,15 @@ impl<'a, T: Cell> Dense<'a, T> {
             })
         });
         if !sound {
-            for row in rows {
-                for column in 0..self.columns() {
-                    let cell = self.view[(row, column)];
-                    if let Err(what) = cell.code() {
-                        return Err(Fault::Cell { what, row, column, value: cell.number() });
-                    }
-                }
-            }
+            // A negative code anywhere says more than a fraction that stands before it.
+            let cells = || rows.clone().flat_map(|row| (0..self.columns()).map(move |column| (row, column)));
+            let fault = |(row, column): (usize, usize)| {
+                let cell = self.view[(row, column)];
+                Some(Fault::Cell { what: cell.code().err()?, row, column, value: cell.number() })
+            };
+            let below = |fault: &Fault| matches!(fault, Fault::Cell { what: CellFault::Below, .. });
+            let found = cells().filter_map(fault).find(below).or_else(|| cells().find_map(fault));
+            return Err(found.unwrap_or(Fault::NotCanonical));
         }
         Ok(scratch)
     }

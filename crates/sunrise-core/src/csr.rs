@@ -7,19 +7,31 @@ use crate::fault::Fault;
 pub trait Index: Copy + Send + Sync {
     /// The index; a negative one becomes larger than any column.
     fn at(self) -> usize;
+    /// Whether all are below a number of columns.
+    fn all_below(indices: &[Self], columns: usize) -> bool;
 }
 
 impl Index for i32 {
     #[inline(always)]
     fn at(self) -> usize {
-        usize::try_from(self).unwrap_or(usize::MAX)
+        self as isize as usize
+    }
+    #[inline(always)]
+    fn all_below(indices: &[Self], columns: usize) -> bool {
+        // As unsigned numbers negative ones are the largest, and vectors can compare them.
+        let top = indices.iter().fold(0, |top, &j| top.max(j as u32));
+        indices.is_empty() || (top as usize) < columns.min(1 << 31)
     }
 }
 
 impl Index for i64 {
     #[inline(always)]
     fn at(self) -> usize {
-        usize::try_from(self).unwrap_or(usize::MAX)
+        self as usize
+    }
+    #[inline(always)]
+    fn all_below(indices: &[Self], columns: usize) -> bool {
+        indices.iter().fold(true, |all, &j| all & ((j as usize) < columns))
     }
 }
 

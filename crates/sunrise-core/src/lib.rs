@@ -10,6 +10,7 @@ pub mod cells;
 pub mod counts;
 pub mod csr;
 pub mod fault;
+pub mod gather;
 pub mod labels;
 pub mod linear;
 pub mod moments;

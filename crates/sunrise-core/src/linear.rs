@@ -3,6 +3,7 @@
 use crate::cells::{Cell, Dense, Reading};
 use crate::csr::{Csr, Index};
 use crate::fault::Fault;
+use crate::gather;
 use crate::score::Scorer;
 use crate::vectorised;
 use std::ops::Range;
@@ -177,9 +178,6 @@ pub struct ColumnWeights<'a> {
     pub compositional: bool,
 }
 
-/// Classes are padded to a multiple of this many.
-pub const GROUP: usize = 4;
-
 /// Sparse cells with linear weights.
 pub struct SparseLinear<'a, T, I> {
     cells: Csr<'a, T, I>,
@@ -191,7 +189,7 @@ pub struct SparseLinear<'a, T, I> {
 impl<'a, T: Cell, I: Index> SparseLinear<'a, T, I> {
     /// Checks that cells and weights fit together.
     pub fn new(cells: Csr<'a, T, I>, reading: Reading, weights: ColumnWeights<'a>) -> Result<Self, Fault> {
-        let stride = weights.constant.len().div_ceil(GROUP) * GROUP;
+        let stride = gather::stride(weights.constant.len());
         let size = cells.columns() * stride;
         let about = weights.about.iter().flatten();
         if weights.residue.len() != weights.constant.len()
@@ -212,64 +210,13 @@ impl<'a, T: Cell, I: Index> SparseLinear<'a, T, I> {
         }
     }
 
-    /// Adds a row for `G` groups of classes from the `first` one on; the sums stay in registers.
+    /// Whether every stored cell of a row is a number of the support, or a fault of the matrix itself.
     #[inline(always)]
-    fn add_groups<const G: usize>(
-        &self,
-        indices: &[I],
-        cells: &[T],
-        weights: &[f64],
-        first: usize,
-        scores: &mut [f64],
-    ) -> Result<bool, Fault> {
-        let mut sums = [[0.0; GROUP]; G];
-        let mut sound = true;
-        let (columns, stride) = (self.cells.columns(), self.stride);
-        for (j, cell) in indices.iter().zip(cells) {
-            let (j, value) = (j.at(), cell.number());
-            sound &= (value >= self.reading.lowest) & (value <= self.reading.highest) & value.is_finite();
-            if j >= columns {
-                return Err(self.cells.outside());
-            }
-            let value = self.reading.read(value);
-            let column = &weights[j * stride + first..][..G * GROUP];
-            for (sum, w) in sums.iter_mut().zip(column.chunks_exact(GROUP)) {
-                for (s, w) in sum.iter_mut().zip(w) {
-                    *s += value * w;
-                }
-            }
+    fn sound(&self, indices: &[I], cells: &[T]) -> Result<bool, Fault> {
+        if !I::all_below(indices, self.cells.columns()) {
+            return Err(self.cells.outside());
         }
-        for (score, sum) in scores[first..].iter_mut().zip(sums.iter().flatten()) {
-            *score += sum;
-        }
-        Ok(sound)
-    }
-
-    /// Scores a row by its stored cells; false where one is missing or refused.
-    #[inline(always)]
-    fn add_row(
-        &self,
-        indices: &[I],
-        cells: &[T],
-        weights: &[f64],
-        scores: &mut [f64],
-    ) -> Result<bool, Fault> {
-        let mut sound = true;
-        let mut first = 0;
-        while first < self.stride {
-            let groups = ((self.stride - first) / GROUP).min(6);
-            let add = match groups {
-                1 => Self::add_groups::<1>,
-                2 => Self::add_groups::<2>,
-                3 => Self::add_groups::<3>,
-                4 => Self::add_groups::<4>,
-                5 => Self::add_groups::<5>,
-                _ => Self::add_groups::<6>,
-            };
-            sound &= add(self, indices, cells, weights, first, scores)?;
-            first += groups * GROUP;
-        }
-        Ok(sound)
+        Ok(cells.iter().fold(true, |all, cell| all & self.reading.accepts(cell.number())))
     }
 
     /// Scores a row whose cells replace zeros that weigh something, or that has missing cells.
@@ -349,15 +296,18 @@ impl<T: Cell, I: Index> Scorer for SparseLinear<'_, T, I> {
         vectorised(
             #[inline(always)]
             || {
-                let mut own = vec![0.0; classes];
+                let mut own = vec![0.0; self.stride];
                 for (r, scores) in rows.zip(scores.chunks_exact_mut(classes)) {
                     let (indices, cells) = self.row(r)?;
-                    if let (Some(weights), None) = (self.weights.x, self.weights.about) {
-                        own.copy_from_slice(self.weights.constant);
-                        if self.add_row(indices, cells, weights, &mut own)? {
-                            scores.iter_mut().zip(&own).for_each(|(score, own)| *score += own);
-                            continue;
-                        }
+                    if let (Some(weights), None, true) =
+                        (self.weights.x, self.weights.about, self.sound(indices, cells)?)
+                    {
+                        own[..classes].copy_from_slice(self.weights.constant);
+                        let read = |cell: &T| self.reading.read(cell.number());
+                        let picks = indices.iter().map(|j| j.at()).zip(cells.iter().map(read));
+                        gather::add(weights, picks, &mut own);
+                        scores.iter_mut().zip(&own).for_each(|(score, own)| *score += own);
+                        continue;
                     }
                     if self.add_replacing(r, scores)? && self.weights.compositional {
                         incomplete.push(r);
@@ -373,8 +323,7 @@ impl<T: Cell, I: Index> Scorer for SparseLinear<'_, T, I> {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
-    use crate::normalise::Output;
-    use crate::score::score;
+    use crate::score::joint;
     use ndarray::Array2;
 
     fn weights<'a>(constant: &'a [f64], x2: &'a [f64], anchor: &'a [f64]) -> Weights<'a> {
@@ -397,7 +346,7 @@ mod tests {
         let linear = |x: &Array2<f64>| {
             let dense = Dense::new(x.view(), Reading::REAL);
             let block = DenseLinear::new(dense, weights(&constant, &x2, &anchor)).unwrap();
-            score(1, &[&block], &[0.0, 0.5], &[0.0, 0.0], Some(Output::Joint), 1).unwrap().values
+            joint(1, &block, &[0.0, 0.5]).unwrap()
         };
         assert_eq!(linear(&x), [-33.0, -32.5]);
         x[(0, 10)] = f64::NAN;
@@ -424,7 +373,6 @@ mod tests {
             },
         )
         .unwrap();
-        let scores = score(1, &[&block], &[0.0], &[0.0], Some(Output::Joint), 1).unwrap();
-        assert_eq!(scores.values, [-0.125]);
+        assert_eq!(joint(1, &block, &[0.0]).unwrap(), [-0.125]);
     }
 }

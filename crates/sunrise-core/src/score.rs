@@ -15,13 +15,17 @@ pub trait Scorer: Sync {
     fn add(&self, rows: Range<usize>, scores: &mut [f64], incomplete: &mut Vec<usize>) -> Result<(), Fault>;
 }
 
-/// The scores of all rows.
-#[derive(Debug, Default)]
-pub struct Scores {
-    /// Rows x classes; empty where only the best classes were wanted.
-    pub values: Vec<f64>,
-    /// The best class of every row; empty where the scores were wanted.
-    pub best: Vec<i64>,
+/// Where the results of all rows go.
+pub enum Results<'a> {
+    /// Scores or probabilities, rows x classes.
+    Values(&'a mut [f64], Output),
+    /// The best class of every row.
+    Best(&'a mut [i64]),
+}
+
+/// What there is to say about the rows beside their results.
+#[derive(Debug, Default, PartialEq)]
+pub struct Notes {
     /// How many rows were impossible under every class.
     pub impossible: usize,
     /// Rows with missing cells in a block whose score is not a sum over cells.
@@ -35,76 +39,83 @@ const PART: usize = 64;
 /// Work below which starting a thread costs more than it saves.
 const SMALL: usize = 1 << 18;
 
-/// Scores `n` rows; `None` for the output asks for the best class only.
+/// Scores `n` rows.
 pub fn score(
     n: usize,
     blocks: &[&dyn Scorer],
     log_prior: &[f64],
     fallback: &[f64],
-    output: Option<Output>,
+    results: Results,
     threads: usize,
-) -> Result<Scores, Fault> {
+) -> Result<Notes, Fault> {
     let classes = log_prior.len();
-    if classes == 0 || fallback.len() != classes || blocks.iter().any(|block| block.rows() != n) {
-        return Err(Fault::shape("the blocks, priors and rows to score do not fit together"));
+    let room = match &results {
+        Results::Values(values, _) => values.len() == n * classes,
+        Results::Best(best) => best.len() == n,
+    };
+    if classes == 0 || !room || fallback.len() != classes || blocks.iter().any(|block| block.rows() != n) {
+        return Err(Fault::shape("the blocks, priors, results and rows to score do not fit together"));
     }
     let cost = n * classes * blocks.iter().map(|block| block.cost()).sum::<usize>();
     let threads = if cost < SMALL { 1 } else { threads };
-    let mut scores = Scores::default();
-    let width = match output {
-        Some(_) => {
-            scores.values = vec![0.0; n * classes];
-            classes
+    let starts = (0..n).step_by(TASK);
+    let tasks: Vec<(usize, Results)> = match results {
+        Results::Values(values, output) => {
+            let parts = values.chunks_mut(TASK * classes);
+            starts.zip(parts).map(|(start, part)| (start, Results::Values(part, output))).collect()
         }
-        None => {
-            scores.best = vec![0; n];
-            0
+        Results::Best(best) => {
+            starts.zip(best.chunks_mut(TASK)).map(|(start, part)| (start, Results::Best(part))).collect()
         }
     };
-    let mut tasks = Vec::new();
-    let (mut values, mut labels) = (&mut scores.values[..], &mut scores.best[..]);
-    for start in (0..n).step_by(TASK) {
-        let rows = start..n.min(start + TASK);
-        let (value, rest) = values.split_at_mut(rows.len() * width);
-        values = rest;
-        let (label, rest) = labels.split_at_mut(if width == 0 { rows.len() } else { 0 });
-        labels = rest;
-        tasks.push((rows, value, label));
-    }
-    let parts = run(threads, tasks, |(rows, values, labels): (Range<usize>, &mut [f64], &mut [i64])| {
-        let mut own = vec![0.0; if width == 0 { PART * classes } else { 0 }];
-        let mut incomplete = Vec::new();
-        let mut impossible = 0;
-        for start in (0..rows.len()).step_by(PART) {
-            let part = start..rows.len().min(start + PART);
-            let scores = match width {
-                0 => &mut own[..part.len() * classes],
-                _ => &mut values[part.start * classes..part.end * classes],
-            };
-            for row in scores.chunks_exact_mut(classes) {
-                row.copy_from_slice(log_prior);
+    let add_all = |rows: Range<usize>, scores: &mut [f64], incomplete: &mut Vec<usize>| {
+        for row in scores.chunks_exact_mut(classes) {
+            row.copy_from_slice(log_prior);
+        }
+        blocks.iter().try_for_each(|block| block.add(rows.clone(), scores, incomplete))
+    };
+    let parts = run(threads, tasks, |(mut start, results)| {
+        let (mut notes, mut scratch) = (Notes::default(), Vec::new());
+        match results {
+            Results::Values(values, output) => {
+                for scores in values.chunks_mut(PART * classes) {
+                    let rows = start..start + scores.len() / classes;
+                    start = rows.end;
+                    add_all(rows, scores, &mut notes.incomplete)?;
+                    notes.impossible += normalise(scores, fallback, output, &mut scratch);
+                }
             }
-            for block in blocks {
-                block.add(rows.start + part.start..rows.start + part.end, scores, &mut incomplete)?;
-            }
-            for (r, row) in scores.chunks_exact_mut(classes).enumerate() {
-                if let Some(output) = output {
-                    impossible += usize::from(!normalise(row, fallback, output));
-                } else {
-                    let possible = row.iter().any(|&s| s > f64::NEG_INFINITY);
-                    impossible += usize::from(!possible);
-                    labels[part.start + r] = best(if possible { row } else { fallback }) as i64;
+            Results::Best(labels) => {
+                for labels in labels.chunks_mut(PART) {
+                    let rows = start..start + labels.len();
+                    start = rows.end;
+                    scratch.resize(labels.len() * classes, 0.0);
+                    add_all(rows, &mut scratch, &mut notes.incomplete)?;
+                    for (row, label) in scratch.chunks_exact(classes).zip(labels) {
+                        let possible = row.iter().any(|&s| s > f64::NEG_INFINITY);
+                        notes.impossible += usize::from(!possible);
+                        *label = best(if possible { row } else { fallback }) as i64;
+                    }
                 }
             }
         }
-        Ok((impossible, incomplete))
+        Ok(notes)
     });
+    let mut all = Notes::default();
     for part in parts {
-        let (impossible, incomplete) = part?;
-        scores.impossible += impossible;
-        scores.incomplete.extend(incomplete);
+        let notes = part?;
+        all.impossible += notes.impossible;
+        all.incomplete.extend(notes.incomplete);
     }
-    scores.incomplete.sort_unstable();
-    scores.incomplete.dedup();
-    Ok(scores)
+    all.incomplete.sort_unstable();
+    all.incomplete.dedup();
+    Ok(all)
+}
+
+/// The joint log scores of all rows, for tests.
+#[cfg(test)]
+pub(crate) fn joint(n: usize, block: &dyn Scorer, log_prior: &[f64]) -> Result<Vec<f64>, Fault> {
+    let mut values = vec![0.0; n * log_prior.len()];
+    score(n, &[block], log_prior, log_prior, Results::Values(&mut values, Output::Joint), 1)?;
+    Ok(values)
 }

@@ -236,7 +236,7 @@ fn add_segment<T: Cell, I: Index>(
         let (indices, cells) = if reading.above.is_some() { x.canonical_row(r)? } else { x.row(r) };
         for (j, cell) in indices.iter().zip(cells) {
             let value = cell.number();
-            sound &= (value >= reading.lowest) & (value <= reading.highest) & value.is_finite();
+            sound &= reading.accepts(value);
             match sum.get_mut(j.at()) {
                 Some(s) => *s += weight * reading.read(value),
                 None => return Err(x.outside()),

@@ -3,6 +3,7 @@
 use crate::cells::{Cell, Dense, MISSING};
 use crate::csr::{Csr, Index};
 use crate::fault::{CellFault, Fault};
+use crate::gather;
 use crate::score::Scorer;
 use crate::vectorised;
 use std::ops::Range;
@@ -10,7 +11,7 @@ use std::ops::Range;
 /// What every level of every column adds to the score.
 ///
 /// A column with k levels seen has k + 2 entries: its levels in order, then any other code below its size
-/// (possible, never seen), then any code beyond (unseen).
+/// (possible, never seen), then any code beyond (unseen). After all columns comes the entry of a missing cell.
 #[derive(Clone, Copy, Debug)]
 pub struct Levels<'a> {
     /// Where each column's levels begin in `codes`, and where the last column's end.
@@ -19,7 +20,7 @@ pub struct Levels<'a> {
     pub codes: &'a [i64],
     /// Size of each column: codes below it are possible.
     pub sizes: &'a [i64],
-    /// The scores, entries x classes.
+    /// The scores, entries x classes, the classes padded as [`crate::gather`] wants them.
     pub values: &'a [f64],
     /// Number of classes.
     pub classes: usize,
@@ -70,8 +71,11 @@ impl<'a> Table<'a> {
         let inside = levels.offsets.windows(2).all(|p| 0 <= p[0] && p[0] <= p[1])
             && levels.offsets.first() == Some(&0)
             && levels.offsets.last() == Some(&(levels.codes.len() as i64));
-        let entries = levels.codes.len() + 2 * columns;
-        if !inside || levels.offsets.len() != columns + 1 || levels.values.len() != entries * levels.classes {
+        let entries = levels.codes.len() + 2 * columns + 1;
+        if !inside
+            || levels.offsets.len() != columns + 1
+            || levels.values.len() != entries * gather::stride(levels.classes)
+        {
             return Err(Fault::shape("the levels and their scores do not fit together"));
         }
         let columns = (0..columns)
@@ -88,11 +92,6 @@ impl<'a> Table<'a> {
             })
             .collect();
         Ok(Table { columns, levels })
-    }
-
-    #[inline(always)]
-    fn values(&self, entry: usize) -> &[f64] {
-        &self.levels.values[entry * self.levels.classes..][..self.levels.classes]
     }
 
     /// What is wrong with this code, if anything.
@@ -112,21 +111,40 @@ impl<'a> Table<'a> {
         }
     }
 
-    /// Adds what a code says; a missing one says nothing.
+    /// The entry of a code.
     #[inline(always)]
-    fn add_code(&self, j: usize, code: i64, scores: &mut [f64]) -> Result<(), CellFault> {
-        let column = &self.columns[j];
+    fn entry(&self, j: usize, code: i64) -> Result<usize, CellFault> {
         if code < 0 || self.levels.refuse_unseen {
             if let Some(what) = self.fault(j, code) {
                 return Err(what);
             }
             if code == MISSING {
-                return Ok(());
+                return Ok(self.levels.codes.len() + 2 * self.columns.len());
             }
         }
-        for (score, value) in scores.iter_mut().zip(self.values(column.entry(code))) {
-            *score += value;
+        Ok(self.columns[j].entry(code))
+    }
+
+    /// Room for the entries of a row and for its scores, padded.
+    fn space(&self) -> (Vec<usize>, Vec<f64>) {
+        (vec![0; self.columns.len()], vec![0.0; gather::stride(self.levels.classes)])
+    }
+
+    /// Adds what the codes of a row say; on a fault, its column.
+    #[inline(always)]
+    fn add_row(
+        &self,
+        codes: &[i64],
+        (entries, own): &mut (Vec<usize>, Vec<f64>),
+        scores: &mut [f64],
+    ) -> Result<(), (CellFault, usize)> {
+        for (j, (&code, entry)) in codes.iter().zip(entries.iter_mut()).enumerate() {
+            *entry = self.entry(j, code).map_err(|what| (what, j))?;
         }
+        let picks = entries.iter().map(|&entry| (entry, 1.0));
+        own.fill(0.0);
+        gather::add(self.levels.values, picks, own);
+        scores.iter_mut().zip(own).for_each(|(score, own)| *score += *own);
         Ok(())
     }
 }
@@ -159,7 +177,7 @@ impl<T: Cell> Scorer for DenseTable<'_, T> {
 
     fn add(&self, rows: Range<usize>, scores: &mut [f64], _: &mut Vec<usize>) -> Result<(), Fault> {
         let (classes, columns) = (self.table.levels.classes, self.cells.columns());
-        let mut scratch = Vec::new();
+        let (mut scratch, mut space) = (Vec::new(), self.table.space());
         vectorised(
             #[inline(always)]
             || {
@@ -167,14 +185,12 @@ impl<T: Cell> Scorer for DenseTable<'_, T> {
                 for ((r, scores), codes) in
                     rows.zip(scores.chunks_exact_mut(classes)).zip(codes.chunks_exact(columns.max(1)))
                 {
-                    for (j, &code) in codes.iter().enumerate() {
-                        self.table.add_code(j, code, scores).map_err(|what| Fault::Cell {
-                            what,
-                            row: r,
-                            column: j,
-                            value: self.cells.number(r, j),
-                        })?;
-                    }
+                    self.table.add_row(codes, &mut space, scores).map_err(|(what, column)| Fault::Cell {
+                        what,
+                        row: r,
+                        column,
+                        value: self.cells.number(r, column),
+                    })?;
                 }
                 Ok(())
             },
@@ -209,16 +225,18 @@ impl<T: Cell, I: Index> Scorer for SparseTable<'_, T, I> {
     }
 
     fn add(&self, rows: Range<usize>, scores: &mut [f64], _: &mut Vec<usize>) -> Result<(), Fault> {
-        let mut codes = vec![0; self.cells.columns()];
+        let (mut codes, mut space) = (vec![0; self.cells.columns()], self.table.space());
         for (r, scores) in rows.zip(scores.chunks_exact_mut(self.table.levels.classes)) {
             let (indices, cells) = self.cells.canonical_row(r)?;
             let fault = |what, column, value| Fault::Cell { what, row: r, column, value };
             for (j, cell) in indices.iter().map(|j| j.at()).zip(cells) {
                 codes[j] = cell.code().map_err(|what| fault(what, j, cell.number()))?;
             }
-            for (j, &code) in codes.iter().enumerate() {
-                self.table.add_code(j, code, scores).map_err(|what| fault(what, j, code as f64))?;
-            }
+            let added = vectorised(
+                #[inline(always)]
+                || self.table.add_row(&codes, &mut space, scores),
+            );
+            added.map_err(|(what, j)| fault(what, j, codes[j] as f64))?;
             indices.iter().for_each(|j| codes[j.at()] = 0);
         }
         Ok(())
@@ -230,8 +248,7 @@ impl<T: Cell, I: Index> Scorer for SparseTable<'_, T, I> {
 mod tests {
     use super::*;
     use crate::cells::Reading;
-    use crate::normalise::Output;
-    use crate::score::score;
+    use crate::score::joint;
     use ndarray::{array, Array2};
 
     #[test]
@@ -240,13 +257,13 @@ mod tests {
             offsets: &[0, 2],
             codes: &[1, 3],
             sizes: &[4],
-            values: &[10.0, 30.0, -1.0, -9.0],
+            values: &[[10.0, 0.0, 0.0, 0.0], [30.0, 0.0, 0.0, 0.0], [-1.0; 4], [-9.0; 4], [0.0; 4]].concat(),
             classes: 1,
             refuse_unseen: false,
         };
         let run = |x: &Array2<f64>, levels| {
             let block = DenseTable::new(Dense::new(x.view(), Reading::REAL), levels)?;
-            Ok(score(5, &[&block], &[0.0], &[0.0], Some(Output::Joint), 1)?.values)
+            joint(5, &block, &[0.0])
         };
         let x = array![[1.0], [3.0], [2.0], [99.0], [f64::NAN]];
         assert_eq!(run(&x, levels), Ok(vec![10.0, 30.0, -1.0, -9.0, 0.0]));

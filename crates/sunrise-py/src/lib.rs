@@ -162,7 +162,7 @@ fn counts_of<'py>(
 fn _native(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add("CellError", m.py().get_type::<CellError>())?;
     m.add("NotCanonical", m.py().get_type::<NotCanonical>())?;
-    m.add("GROUP", sunrise_core::linear::GROUP)?;
+    m.add("GROUP", sunrise_core::gather::GROUP)?;
     m.add_function(wrap_pyfunction!(encode_integers, m)?)?;
     m.add_function(wrap_pyfunction!(encode_strings, m)?)?;
     m.add_function(wrap_pyfunction!(totals, m)?)?;

@@ -2,13 +2,13 @@
 
 use crate::cells::{check_layout, dispatch, slice, Cells, Reading};
 use crate::raise;
-use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2};
+use numpy::{PyReadonlyArray1, PyReadonlyArray2, PyReadwriteArray1, PyReadwriteArray2};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use sunrise_core::fault::Fault;
 use sunrise_core::linear::{ColumnWeights, DenseLinear, SparseLinear, Weights};
-use sunrise_core::normalise::{normalise as normalise_row, Output};
-use sunrise_core::score::{score as score_rows, Scorer};
+use sunrise_core::normalise::{normalise as normalise_rows, Output};
+use sunrise_core::score::{score as score_rows, Results, Scorer};
 use sunrise_core::table::{DenseTable, Levels, SparseTable};
 
 type Array<'py> = PyReadonlyArray2<'py, f64>;
@@ -49,7 +49,7 @@ pub struct SparseBlock<'py>(
     bool,
 );
 
-/// Scores by level: (cells, offsets, codes, sizes, values, refuse_unseen).
+/// Scores by level: (cells, offsets, codes, sizes, values, classes, refuse_unseen).
 #[derive(FromPyObject)]
 pub struct TableBlock<'py>(
     Cells<'py>,
@@ -57,6 +57,7 @@ pub struct TableBlock<'py>(
     PyReadonlyArray1<'py, i64>,
     PyReadonlyArray1<'py, i64>,
     Array<'py>,
+    usize,
     bool,
 );
 
@@ -130,13 +131,13 @@ impl Block<'_> {
                     _dense => Err(misfit()),
                     sparse => boxed(SparseLinear::new(sparse, reading.0, weights)))
             }
-            Block::Table(TableBlock(cells, offsets, codes, sizes, values, refuse_unseen)) => {
+            Block::Table(TableBlock(cells, offsets, codes, sizes, values, classes, refuse_unseen)) => {
                 let levels = Levels {
                     offsets: slice(offsets)?,
                     codes: slice(codes)?,
                     sizes: slice(sizes)?,
                     values: flat(values)?,
-                    classes: values.as_array().ncols(),
+                    classes: *classes,
                     refuse_unseen: *refuse_unseen,
                 };
                 dispatch!(cells, sunrise_core::cells::Reading::REAL, Here,
@@ -151,32 +152,38 @@ impl Block<'_> {
         match self {
             Block::Dense(block) => block.2.as_array().len(),
             Block::Sparse(block) => block.2.as_array().len(),
-            Block::Table(block) => block.4.as_array().ncols(),
+            Block::Table(block) => block.5,
         }
     }
 }
 
-fn output_named(name: Option<&str>) -> PyResult<Option<Output>> {
+fn output_named(name: &str) -> PyResult<Output> {
     match name {
-        None => Ok(None),
-        Some("joint") => Ok(Some(Output::Joint)),
-        Some("log_proba") => Ok(Some(Output::LogProba)),
-        Some("proba") => Ok(Some(Output::Proba)),
-        Some(_) => Err(PyValueError::new_err("the output is joint, log_proba, proba or None")),
+        "joint" => Ok(Output::Joint),
+        "log_proba" => Ok(Output::LogProba),
+        "proba" => Ok(Output::Proba),
+        _ => Err(PyValueError::new_err("the output is joint, log_proba or proba")),
     }
 }
 
-/// Scores rows through all blocks: (rows x classes or best classes, impossible rows, incomplete rows).
+/// Room for results: a matrix of scores, or a vector of best classes.
+#[derive(FromPyObject)]
+pub enum Room<'py> {
+    Values(PyReadwriteArray2<'py, f64>),
+    Best(PyReadwriteArray1<'py, i64>),
+}
+
+/// Scores rows through all blocks into `room`: (impossible rows, incomplete rows).
 #[pyfunction]
 pub fn score<'py>(
     py: Python<'py>,
-    n: usize,
     blocks: Vec<Block<'py>>,
     log_prior: PyReadonlyArray1<'py, f64>,
     fallback: PyReadonlyArray1<'py, f64>,
-    output: Option<&str>,
+    mut room: Room<'py>,
+    output: &str,
     threads: usize,
-) -> PyResult<(Bound<'py, PyAny>, usize, Vec<usize>)> {
+) -> PyResult<(usize, Vec<usize>)> {
     let output = output_named(output)?;
     let (prior, fallback) = (slice(&log_prior)?, slice(&fallback)?);
     if blocks.iter().any(|block| block.classes() != prior.len()) {
@@ -187,35 +194,29 @@ pub fn score<'py>(
         scorers.push(block.scorer()?.map_err(raise)?);
     }
     let scorers: Vec<&dyn Scorer> = scorers.iter().map(|scorer| scorer.as_ref()).collect();
-    let found = py.detach(|| score_rows(n, &scorers, prior, fallback, output, threads)).map_err(raise)?;
-    let values = match output {
-        Some(_) => found.values.into_pyarray(py).reshape([n, prior.len()])?.into_any(),
-        None => found.best.into_pyarray(py).into_any(),
+    let scattered = |_| PyValueError::new_err("the room for results is not contiguous");
+    let (n, results) = match &mut room {
+        Room::Values(values) => {
+            (values.as_array().nrows(), Results::Values(values.as_slice_mut().map_err(scattered)?, output))
+        }
+        Room::Best(best) => (best.as_array().len(), Results::Best(best.as_slice_mut().map_err(scattered)?)),
     };
-    Ok((values, found.impossible, found.incomplete))
+    let notes = py.detach(|| score_rows(n, &scorers, prior, fallback, results, threads)).map_err(raise)?;
+    Ok((notes.impossible, notes.incomplete))
 }
 
-/// Turns joint log scores into probabilities: (rows x classes, impossible rows).
+/// Turns joint log scores into probabilities in place; says how many rows were impossible.
 #[pyfunction]
 pub fn normalise<'py>(
     py: Python<'py>,
-    scores: Array<'py>,
+    mut scores: PyReadwriteArray2<'py, f64>,
     fallback: PyReadonlyArray1<'py, f64>,
     output: &str,
-) -> PyResult<(Bound<'py, PyArray2<f64>>, usize)> {
-    let fallback = slice(&fallback)?;
-    let (n, classes) = scores.as_array().dim();
-    let Some(output) = output_named(Some(output))? else { return Err(PyValueError::new_err("no output")) };
-    if classes == 0 || fallback.len() != classes {
+) -> PyResult<usize> {
+    let (fallback, output) = (slice(&fallback)?, output_named(output)?);
+    if fallback.is_empty() || fallback.len() != scores.as_array().ncols() {
         return Err(PyValueError::new_err("the scores do not have one class for each prior"));
     }
-    let mut values = flat(&scores)?.to_vec();
-    let impossible = py.detach(|| {
-        values
-            .chunks_exact_mut(classes)
-            .filter_map(|row| (!normalise_row(row, fallback, output)).then_some(()))
-            .count()
-    });
-    let values: Bound<'py, PyArray1<f64>> = values.into_pyarray(py);
-    Ok((values.reshape([n, classes])?, impossible))
+    let scores = scores.as_slice_mut().map_err(|_| PyValueError::new_err("the scores are not contiguous"))?;
+    Ok(py.detach(|| normalise_rows(scores, fallback, output, &mut Vec::new())))
 }

@@ -70,8 +70,7 @@ def accumulate(
 
 def _scored(block: Block, support: Support, form: Any) -> tuple[str, tuple[Any, ...]]:
     if support.whole:
-        table = (form.offsets, form.codes, form.sizes, form.values, form.refuse_unseen)
-        return "table", (block.native, *table)
+        return "table", (block.native, *form.native)
     return block.kind, (block.native, support.reading, *getattr(form, block.kind))
 
 
@@ -82,8 +81,9 @@ def _impossible(batch: Batch, supports: Any, forms: Any, n_classes: int, threads
     ]
     if not held:
         return None
-    none = np.zeros(n_classes)
-    return _native.score(batch.n_rows, [_scored(*part) for part in held], none, none, "joint", threads)[0]
+    none, counts = np.zeros(n_classes), np.empty((batch.n_rows, n_classes))
+    _native.score([_scored(*part) for part in held], none, none, counts, "joint", threads)
+    return counts
 
 
 def score(
@@ -96,29 +96,30 @@ def score(
     threads: int,
 ) -> tuple[NDArray[Any], int]:
     """Score rows: joint, log_proba or proba as rows x classes, None for the best class; and impossible rows."""
+    n, n_classes = batch.n_rows, len(log_prior)
     try:
-        forbidden = _impossible(batch, supports, forms, len(log_prior), threads)
+        forbidden = _impossible(batch, supports, forms, n_classes, threads)
         parts = zip(batch.blocks, supports, forms, strict=True)
         blocks = [_scored(block, support, form.finite) for block, support, form in parts]
-        # One pass straight to the output, unless rows must be mended before they are normalised.
-        straight = output if forbidden is None else "joint"
-        values, impossible, incomplete = _native.score(
-            batch.n_rows, blocks, log_prior, fallback, straight, threads
-        )
+        if forbidden is None:
+            # One pass straight to the output.
+            room: NDArray[Any] = np.empty(n, np.int64) if output is None else np.empty((n, n_classes))
+            impossible, incomplete = _native.score(
+                blocks, log_prior, fallback, room, output or "joint", threads
+            )
+            if not incomplete:
+                return room, impossible
+        # Some rows must be mended before they are normalised.
+        values = np.empty((n, n_classes))
+        _, incomplete = _native.score(blocks, log_prior, fallback, values, "joint", threads)
     except _native.NotCanonical:
-        whole = Batch(batch.n_rows, tuple(block.canonical() for block in batch.blocks))
+        whole = Batch(n, tuple(block.canonical() for block in batch.blocks))
         return score(whole, supports, forms, log_prior, fallback, output, threads)
-    if forbidden is None and not incomplete:
-        return values, impossible
-    if straight != "joint":
-        values = _native.score(batch.n_rows, blocks, log_prior, fallback, "joint", threads)[0]
     _mend(values, incomplete, batch, supports, forms, log_prior)
     if forbidden is not None:
         values = array.forbid(values, forbidden)
-    if output is None:
-        best, impossible = _native.normalise(values, fallback, "log_proba")
-        return best.argmax(axis=1), impossible
-    return _native.normalise(values, fallback, output)
+    impossible = _native.normalise(values, fallback, output or "log_proba")
+    return (values.argmax(axis=1) if output is None else values), impossible
 
 
 #: Cells of a piece of incomplete rows: bounds the memory of mending them.

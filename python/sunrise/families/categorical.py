@@ -153,6 +153,8 @@ class CategoricalNB(DiscreteNB):
            [0.73 , 0.27 ]])
     """
 
+    _takes = LEVELS
+
     _parameter_constraints: dict[str, Any] = {
         **DiscreteNB._parameter_constraints,
         "min_categories": [None, "array-like", Interval(Integral, 1, None, closed="left")],

@@ -105,6 +105,8 @@ class ComplementNB(DiscreteNB):
     array([1])
     """
 
+    _takes = COUNTS
+
     _parameter_constraints: dict[str, Any] = {**DiscreteNB._parameter_constraints, "norm": ["boolean"]}
 
     feature_count_ = Fitted(

@@ -107,6 +107,8 @@ class MultinomialNB(DiscreteNB):
     array([1])
     """
 
+    _takes = COUNTS
+
     feature_count_ = Fitted(
         lambda self: rates(self._fitted.blocks[0], self._fitted.stats.weight), "Counts per class and column."
     )

@@ -1,0 +1,1 @@
+"""Sunrise beside scikit-learn, interleaved in one process. Run with `make bench`."""

@@ -1,0 +1,76 @@
+//! Weighted sums of the rows of a table, for all classes at once: what sparse cells and levels score by.
+
+use pulp::{Arch, Simd, WithSimd};
+
+/// Classes are padded to a multiple of this many, so that a table's row is whole vectors.
+pub const GROUP: usize = 4;
+
+/// Length of a table's row for this many classes.
+pub fn stride(classes: usize) -> usize {
+    classes.div_ceil(GROUP) * GROUP
+}
+
+/// Adds the picked rows of the table, each times its factor, to the scores.
+///
+/// Scores are padded as the table is. The sums stay in registers while the picks are gone through; products
+/// are rounded before they are added, so the bits do not depend on the processor.
+#[inline(always)]
+pub fn add<P: Iterator<Item = (usize, f64)> + Clone>(table: &[f64], picks: P, scores: &mut [f64]) {
+    Arch::new().dispatch(Add { table, picks, scores });
+}
+
+struct Add<'a, P> {
+    table: &'a [f64],
+    picks: P,
+    scores: &'a mut [f64],
+}
+
+impl<P: Iterator<Item = (usize, f64)> + Clone> WithSimd for Add<'_, P> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let (rows, _) = S::as_simd_f64s(self.table);
+        let (mut scores, _) = S::as_mut_simd_f64s(self.scores);
+        let stride = scores.len();
+        let mut first = 0;
+        while !scores.is_empty() {
+            let picks = self.picks.clone();
+            let width = scores.len().min(6);
+            let (some, rest) = scores.split_at_mut(width);
+            match width {
+                1 => vectors::<S, 1>(simd, rows, stride, first, picks, some),
+                2 => vectors::<S, 2>(simd, rows, stride, first, picks, some),
+                3 => vectors::<S, 3>(simd, rows, stride, first, picks, some),
+                4 => vectors::<S, 4>(simd, rows, stride, first, picks, some),
+                5 => vectors::<S, 5>(simd, rows, stride, first, picks, some),
+                _ => vectors::<S, 6>(simd, rows, stride, first, picks, some),
+            }
+            scores = rest;
+            first += width;
+        }
+    }
+}
+
+#[inline(always)]
+fn vectors<S: Simd, const N: usize>(
+    simd: S,
+    rows: &[S::f64s],
+    stride: usize,
+    first: usize,
+    picks: impl Iterator<Item = (usize, f64)>,
+    scores: &mut [S::f64s],
+) {
+    let mut sums = [simd.splat_f64s(0.0); N];
+    for (row, factor) in picks {
+        let factor = simd.splat_f64s(factor);
+        if let Some(row) = rows[row * stride + first..].first_chunk::<N>() {
+            for (sum, value) in sums.iter_mut().zip(row) {
+                *sum = simd.add_f64s(*sum, simd.mul_f64s(factor, *value));
+            }
+        }
+    }
+    for (score, sum) in scores.iter_mut().zip(sums) {
+        *score = simd.add_f64s(*score, sum);
+    }
+}
