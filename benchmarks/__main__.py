@@ -10,8 +10,8 @@ from time import perf_counter
 
 import numpy as np
 import sklearn
-
 import sunrise
+
 from benchmarks.cases import GROUPS, Case
 
 

@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import sunrise
 from scipy import sparse
 from sklearn import naive_bayes as peer
 from sklearn.datasets import load_iris
-
-import sunrise
 
 
 @dataclass(frozen=True)

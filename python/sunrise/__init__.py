@@ -1,7 +1,7 @@
 """Sunrise: naive Bayes done completely.
 
 >>> import sunrise as sr
->>> model = sr.GaussianNB().fit([[1.0], [1.2], [3.0]], ["low", "low", "high"])
+>>> model = sr.GaussianNB().fit([[1.0], [1.4], [2.8], [3.1]], ["low", "low", "high", "high"])
 >>> model.predict([[2.9]])
 array(['high'], dtype='<U4')
 """

@@ -9,9 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from sunrise.arrays import Floats
 
 
 def log(x: Floats) -> Floats:
@@ -27,8 +26,8 @@ class Beta:
     Where nothing is known (a = b = 0) the mean is 1/2, the limit of ever weaker symmetric priors.
 
     >>> import numpy as np
-    >>> float(np.exp(Beta(np.array(3.0), np.array(1.0)).log_mean))
-    0.75
+    >>> np.exp(Beta(np.array([3.0, 0.0]), np.array([1.0, 0.0])).log_mean).round(2)
+    array([0.75, 0.5 ])
     """
 
     a: Floats

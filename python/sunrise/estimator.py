@@ -21,9 +21,9 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from sunrise import _native, engines, labels
+from sunrise.arrays import Floats, Integers, Labels, Positions
 from sunrise.conjugate import log
 from sunrise.data import read
-from sunrise.data.batch import Batch
 from sunrise.engines.array import CellError
 from sunrise.explain import Explanation
 from sunrise.family import Family
@@ -32,8 +32,6 @@ from sunrise.linear import LinearForm
 from sunrise.prior import class_factors, class_probabilities
 from sunrise.stats import NeverSeenError, Stats
 from sunrise.support import REAL, Support
-
-Floats = NDArray[np.float64]
 
 COMMON_CONSTRAINTS: dict[str, Any] = {
     "class_weight": [dict, StrOptions({"balanced"}), None],
@@ -71,7 +69,7 @@ class Settings:
 class Derived:
     """All that follows from statistics and settings; parameters are worked out when first asked for."""
 
-    def __init__(self, settings: Settings, stats: Stats, classes: labels.Labels, prior: Any = None) -> None:
+    def __init__(self, settings: Settings, stats: Stats, classes: Labels, prior: Any = None) -> None:
         self.settings, self.classes = settings, classes
         spread = stats.spread(classes)
         factors = class_factors(settings.class_weight, spread)
@@ -130,6 +128,12 @@ class Fitted:
 class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """The base of all estimators: everything but the reading of constructor arguments."""
 
+    stats_: Stats
+    classes_: Labels
+    n_features_in_: int
+    _fitted: Derived
+    _announced: Labels | None
+
     #: The cells it takes, for scikit-learn's tags.
     _takes: ClassVar[Support] = REAL
 
@@ -156,6 +160,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             settings = self._checked_settings()
             stats = self._observe(settings, X, y, sample_weight, first=True)
             self._become(settings, stats, announced=None)
+            self.__dict__.pop("_fixed", None)
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
@@ -253,7 +258,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """The statistics of some rows."""
         batch = read.table(self, X, fitting=first)
         classes, codes = read.target(self, y, batch.n_rows)
-        weight = read.weights(sample_weight, X, batch.n_rows)
+        weight = read.weights(sample_weight, batch.n_rows)
         if batch.n_rows == 0 or len(classes) == 0:
             raise ValueError("Found no rows to fit. Pass at least one.")
         n_classes, engine = len(classes), engines.choose()
@@ -268,15 +273,15 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                     engine.accumulate(block, family.terms, support, codes, weight, n_classes, n_threads)
                 )
             except (_native.CellError, CellError) as error:
-                read.refuse_cell(self, error.args, support)  # type: ignore[arg-type]
+                read.refuse_cell(self, error.args, support)
         rows, total = engine.totals(codes, weight, n_classes)
         seen = np.flatnonzero(rows)
         if len(seen) < n_classes:  # classes all of whose rows have weight 0 are not there
             return Stats(classes[seen], rows[seen], total[seen], tuple(b.taken(seen) for b in blocks))
         return Stats(classes, rows, total, tuple(blocks))
 
-    def _promised(self, classes: Any) -> labels.Labels | None:
-        announced: labels.Labels | None = self.__dict__.get("_announced")
+    def _promised(self, classes: Any) -> Labels | None:
+        announced: Labels | None = self.__dict__.get("_announced")
         if classes is None:
             return announced
         given = labels.sort(classes)
@@ -289,7 +294,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             )
         return announced
 
-    def _become(self, settings: Settings, stats: Stats, announced: labels.Labels | None) -> None:
+    def _become(self, settings: Settings, stats: Stats, announced: Labels | None) -> None:
         """Take on new statistics."""
         classes = stats.classes if announced is None else labels.union(announced, stats.classes)
         fitted = Derived(settings, stats, classes)
@@ -354,7 +359,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _score(self, X: Any, output: str | None) -> NDArray[Any]:
         self._require_fitted()
-        fitted: Derived = self._fitted
+        fitted = self._fitted
         batch = read.table(self, X, fitting=False)
         cells = batch.n_rows * self.n_features_in_
         n_threads = engines.threads(fitted.settings.n_jobs, cells)
@@ -372,7 +377,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 n_threads,
             )
         except (_native.CellError, CellError) as error:
-            read.refuse_cell(self, error.args, fitted.supports[0])  # type: ignore[arg-type]
+            read.refuse_cell(self, error.args, fitted.supports[0])
         if impossible:
             warnings.warn(
                 f"{impossible} of {batch.n_rows} rows have probability 0 under every class and got the class prior. "
@@ -411,7 +416,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         (1, 2, 2)
         """
         self._require_fitted()
-        fitted: Derived = self._fitted
+        fitted = self._fitted
         batch = read.table(self, X, fitting=False)
         try:
             return Explanation.of(
@@ -423,7 +428,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 columns or self._columns(),
             )
         except CellError as error:
-            read.refuse_cell(self, error.args, fitted.supports[0])  # type: ignore[arg-type]
+            read.refuse_cell(self, error.args, fitted.supports[0])
 
     def to_linear(self) -> LinearForm:
         """The model as weights w and intercepts b: w . phi(x) + b is the joint log score.
@@ -434,7 +439,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         ((2, 3), (2,))
         """
         self._require_fitted()
-        fitted: Derived = self._fitted
+        fitted = self._fitted
         (family,), (form,), (block,) = fitted.settings.families, fitted.forms, fitted.blocks
         return LinearForm.of(
             form, family.support, family.centre(block), fitted.log_prior, self.classes_, self._columns()
@@ -447,7 +452,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         )
 
     def _set_class_prior(self, prior: Any) -> None:
-        fitted: Derived = self._fitted
+        fitted = self._fitted
         self._fitted = Derived(fitted.settings, self.stats_, fitted.classes, prior)
 
     def _from_stats(self, given: Given, blocks: tuple[Any, ...], n_columns: int, feature_names: Any) -> Self:
@@ -504,18 +509,18 @@ class DiscreteNB(NaiveBayes):
 class Given:
     """Parameters given by hand, with the statistics they stand for."""
 
-    classes: labels.Labels
-    order: NDArray[np.intp]
+    classes: Labels
+    order: Positions
     class_weight: Floats
     updatable: bool
 
     @property
-    def rows(self) -> NDArray[np.int64]:
+    def rows(self) -> Integers:
         """Rows of each class, at least one: something is known of it."""
         return np.maximum(np.rint(self.class_weight), 1).astype(np.int64)
 
     @property
-    def block_rows(self) -> NDArray[np.int64]:
+    def block_rows(self) -> Integers:
         """The same, for a block."""
         return self.rows[:, None]
 

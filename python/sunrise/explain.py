@@ -6,13 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from sunrise import labels
+from sunrise.arrays import Floats, Labels
 from sunrise.data.batch import Batch
 from sunrise.engines import array
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -26,7 +23,7 @@ class Explanation:
     contributions: Floats
     prior: Floats
     values: Floats
-    classes: labels.Labels
+    classes: Labels
     columns: list[str]
 
     @classmethod
@@ -36,7 +33,7 @@ class Explanation:
         supports: Any,
         forms: Any,
         prior: Floats,
-        classes: labels.Labels,
+        classes: Labels,
         columns: list[str],
     ) -> Explanation:
         """Explain the rows of a batch."""
@@ -57,7 +54,7 @@ class Explanation:
     @property
     def score(self) -> Floats:
         """Joint log score, rows x classes."""
-        return self.prior + self.contributions.sum(axis=2)
+        return np.asarray(self.prior + self.contributions.sum(axis=2))
 
     def text(self, row: int = 0, top: int = 8) -> str:
         """Tell in words why a row is of its best class rather than of the next best."""

@@ -6,8 +6,8 @@ from abc import ABC, abstractmethod
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sunrise.arrays import Floats
 from sunrise.forms import Form
 from sunrise.support import Support
 from sunrise.terms import Term
@@ -40,14 +40,14 @@ class Family(ABC):
         """Refuse settings that do not fit this many columns."""
 
     @abstractmethod
-    def params(self, stats: Any, class_weight: NDArray[np.float64]) -> Any:
+    def params(self, stats: Any, class_weight: Floats) -> Any:
         """Derive the parameters from a block's statistics and the weight of the classes."""
 
     @abstractmethod
     def form(self, params: Any) -> Form:
         """How cells are scored under these parameters."""
 
-    def centre(self, stats: Any) -> NDArray[np.float64]:
+    def centre(self, stats: Any) -> Floats:
         """A point to write the linear form about; 0 unless squares would cancel there."""
         return np.zeros(1)
 

@@ -12,12 +12,9 @@ from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sunrise import _native
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
+from sunrise.arrays import Floats, Integers, Mask
 
 
 class Form(Protocol):
@@ -60,7 +57,7 @@ class Composition:
     sign: float = 1.0
     normed: bool = False
 
-    def weights(self, observed: NDArray[np.bool_]) -> Floats:
+    def weights(self, observed: Mask) -> Floats:
         """Weight of every cell for rows with these observed columns: rows x classes x columns."""
         theta = np.exp(self.log_theta)[None] * observed[:, None, :]
         share = theta.sum(axis=2, keepdims=True)
@@ -68,8 +65,8 @@ class Composition:
         weight = np.where(observed[:, None, :] & np.isfinite(self.log_theta), self.log_theta - rescale, 0.0)
         if self.normed:
             total = weight.sum(axis=2, keepdims=True)
-            return np.divide(weight, total, out=np.zeros_like(weight), where=total != 0)
-        return self.sign * weight
+            return np.asarray(np.divide(weight, total, out=np.zeros_like(weight), where=total != 0))
+        return np.asarray(self.sign * weight)
 
 
 def _padded(table: Floats, more_rows: int = 0) -> Floats:
@@ -142,7 +139,8 @@ class Linear:
         seen = ~np.isnan(x)
         d = x[:, None, :] - (0.0 if self.anchor is None else self.anchor[None])
         if self.composition is not None and not seen.all():
-            score = np.where(seen.all(axis=1)[:, None, None], self.x, self.composition.weights(seen)) * d
+            whole = np.all(seen, axis=1, keepdims=True)[:, :, None]
+            score = np.where(whole, np.asarray(self.x), self.composition.weights(seen)) * d
         else:
             score = np.zeros(d.shape)
             if self.x is not None:

@@ -5,12 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sunrise import _native
-
-Labels = np.ndarray[Any, Any]
-Codes = NDArray[np.int32]
+from sunrise.arrays import Codes, Labels, Positions
 
 
 def _order(label: Any) -> tuple[str, Any]:
@@ -53,7 +50,7 @@ def union(a: Labels, b: Labels) -> Labels:
     return sort(np.concatenate([a, b]))
 
 
-def locate(classes: Labels, labels: Labels) -> NDArray[np.intp]:
+def locate(classes: Labels, labels: Labels) -> Positions:
     """Position of every label in `classes`; -1 where it is not there."""
     position = {label: k for k, label in enumerate(classes.tolist())}
     return np.array([position.get(label, -1) for label in labels.tolist()], dtype=np.intp)

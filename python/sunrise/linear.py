@@ -6,16 +6,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from sunrise import labels
+from sunrise.arrays import Floats, Labels
 from sunrise.data.batch import DenseBlock, SparseBlock
 from sunrise.engines import array
 from sunrise.forms import Form
 from sunrise.support import Support
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -34,7 +32,7 @@ class LinearForm:
     coef: Floats
     intercept: Floats
     centre: Floats
-    classes: labels.Labels
+    classes: Labels
     feature_names: list[str]
     _form: Form = field(repr=False)
     _support: Support = field(repr=False)
@@ -46,7 +44,7 @@ class LinearForm:
         support: Support,
         centre: Floats,
         prior: Floats,
-        classes: labels.Labels,
+        classes: Labels,
         columns: list[str],
     ) -> LinearForm:
         """Write a form as weights."""

@@ -5,11 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sunrise.arrays import Floats
 from sunrise.stats import Stats
-
-Floats = NDArray[np.float64]
 
 
 def class_probabilities(wanted: Any, stats: Stats) -> Floats:
@@ -29,7 +27,7 @@ def class_probabilities(wanted: Any, stats: Stats) -> Floats:
         total = stats.weight.sum()
         if not total > 0:
             raise ValueError("Every class has weight 0: there is no class prior to fit. Check class_weight.")
-        return stats.weight / total
+        return np.asarray(stats.weight / total)
     if isinstance(wanted, dict):
         absent = [label for label in stats.classes.tolist() if label not in wanted]
         if absent:
@@ -61,9 +59,8 @@ def class_factors(class_weight: Any, stats: Stats) -> Floats | None:
     known = stats.classes.tolist()
     if isinstance(class_weight, str):
         present = stats.rows > 0
-        return np.divide(
-            stats.weight.sum(), present.sum() * stats.weight, out=np.zeros(len(known)), where=present
-        )
+        share = np.where(present, present.sum() * stats.weight / stats.weight.sum(), 1.0)
+        return np.where(present, 1.0 / share, 0.0)
     strange = [label for label in class_weight if label not in known]
     if strange:
         raise ValueError(f"class_weight names class {strange[0]!r}, which is not among the classes {known}.")

@@ -14,9 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sunrise import labels
+from sunrise.arrays import Floats, Integers, Labels, Mask, Positions
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
+#: Relative size of a sum of squares that cannot be told from the rounding of the sums it is a difference of.
+_ROUNDING = 2.0**-51
 
 
 class NeverSeenError(ValueError):
@@ -31,20 +32,20 @@ class BlockStats(Protocol):
     def scaled(self, factor: Floats) -> Self:
         """Multiply the weight of every class by its factor."""
 
-    def spread(self, position: NDArray[np.intp], n_classes: int) -> Self:
+    def spread(self, position: Positions, n_classes: int) -> Self:
         """Lay the classes out among `n_classes`, class k at position[k]; the others are empty."""
 
-    def taken(self, position: NDArray[np.intp]) -> Self:
+    def taken(self, position: Positions) -> Self:
         """Keep these classes only."""
 
 
-def _spread(a: NDArray[Any], position: NDArray[np.intp], n_classes: int) -> NDArray[Any]:
+def _spread(a: NDArray[Any], position: Positions, n_classes: int) -> NDArray[Any]:
     wide = np.zeros((n_classes, *a.shape[1:]), a.dtype)
     wide[position] = a
     return wide
 
 
-def _left(before: Floats, taken: Floats, left: NDArray[np.bool_]) -> Floats:
+def _left(before: Floats, taken: Floats, left: Mask) -> Floats:
     """What is left of a sum of weights or counts, free of dust; less than nothing is refused."""
     rest = before - taken
     if (rest < -1e-9 * before).any():
@@ -137,6 +138,9 @@ class Sums:
         assert moved.x2 is not None
         x, x2 = np.where(left, self.x - moved.x, 0.0), np.where(left, self.x2 - moved.x2, 0.0)
         rest = Sums(rows, seen, x, x2, self.anchor)
+        # One row has no spread, and what is lost in the rounding of the sums it came from is no spread either.
+        noise = (rows <= 1) | (rest.squared_error <= _ROUNDING * (self.x2 + moved.x2))
+        rest = replace(rest, x2=np.where(noise, x * rest.offset, x2))
         return rest.about(rest.mean)
 
     def scaled(self, factor: Floats) -> Sums:
@@ -149,11 +153,11 @@ class Sums:
         x2, anchor = (None if a is None else change(a) for a in (self.x2, self.anchor))
         return Sums(change(self.rows), change(self.seen), change(self.x), x2, anchor)
 
-    def spread(self, position: NDArray[np.intp], n_classes: int) -> Sums:
+    def spread(self, position: Positions, n_classes: int) -> Sums:
         """Lay the classes out among `n_classes`; the others are empty."""
         return self._each(lambda a: _spread(a, position, n_classes))
 
-    def taken(self, position: NDArray[np.intp]) -> Sums:
+    def taken(self, position: Positions) -> Sums:
         """Keep these classes only."""
         return self._each(lambda a: a[position])
 
@@ -239,12 +243,12 @@ class Counts:
         f = factor[:, None]
         return replace(self, rows=np.where(f > 0, self.rows, 0), weight=self.weight * f)._seen()
 
-    def spread(self, position: NDArray[np.intp], n_classes: int) -> Counts:
+    def spread(self, position: Positions, n_classes: int) -> Counts:
         """Lay the classes out among `n_classes`; the others are empty."""
         rows, weight = (_spread(a, position, n_classes) for a in (self.rows, self.weight))
         return replace(self, rows=rows, weight=weight)
 
-    def taken(self, position: NDArray[np.intp]) -> Counts:
+    def taken(self, position: Positions) -> Counts:
         """Keep these classes only."""
         return replace(self, rows=self.rows[position], weight=self.weight[position])._seen()
 
@@ -253,12 +257,12 @@ class Counts:
 class Stats:
     """Statistics of a whole model: rows and weight of every class, and those of every block of columns."""
 
-    classes: labels.Labels
+    classes: Labels
     rows: Integers
     weight: Floats
     blocks: tuple[Any, ...]
 
-    def spread(self, classes: labels.Labels) -> Stats:
+    def spread(self, classes: Labels) -> Stats:
         """Lay the statistics out for these classes, which include all of its own."""
         if np.array_equal(self.classes, classes) and self.classes.dtype == classes.dtype:
             return self

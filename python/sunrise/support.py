@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+
+from sunrise.arrays import Floats
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,7 @@ class Support:
         """Whether reading a sum of two cells gives the sum of their readings."""
         return self.above is None and not self.whole
 
-    def draw(self, rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
+    def draw(self, rng: np.random.Generator, shape: tuple[int, ...]) -> Floats:
         """Draw cells for tests: ordinary ones, with repeats and zeros."""
         if self.whole:
             return rng.integers(0, 4, shape).astype(float)

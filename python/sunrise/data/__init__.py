@@ -1,0 +1,1 @@
+"""Data: reading tables and labels into what the engines take."""

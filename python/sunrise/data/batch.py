@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sunrise.arrays import Floats
+
 
 @dataclass(frozen=True)
 class DenseBlock:
@@ -27,9 +29,9 @@ class DenseBlock:
         """Rows and columns."""
         return self.values.shape[0], self.values.shape[1]
 
-    def numbers(self, rows: Any = slice(None)) -> NDArray[np.float64]:
+    def numbers(self, rows: Any = slice(None)) -> Floats:
         """The cells of some rows as floats."""
-        return self.values[rows].astype(np.float64)
+        return np.asarray(self.values[rows], dtype=np.float64)
 
     def canonical(self) -> DenseBlock:
         """Dense cells are each there once."""
@@ -55,7 +57,7 @@ class SparseBlock:
         """Rows and columns."""
         return self.matrix.shape[0], self.matrix.shape[1]
 
-    def numbers(self, rows: Any = slice(None)) -> NDArray[np.float64]:
+    def numbers(self, rows: Any = slice(None)) -> Floats:
         """The cells of some rows as floats, zeros written out."""
         return np.asarray(self.matrix[rows].toarray(), dtype=np.float64)
 

@@ -8,21 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import (
-    _check_sample_weight,
-    _num_samples,
-    check_consistent_length,
-    column_or_1d,
-    validate_data,
-)
+from sklearn.utils.validation import column_or_1d, validate_data
 
 from sunrise import labels
+from sunrise.arrays import Codes, Floats, Labels, Mask
 from sunrise.data.batch import Batch, Block, DenseBlock, SparseBlock
 from sunrise.support import Support
 
-Floats = NDArray[np.float64]
-
-_PLAIN = frozenset(np.dtype(t) for t in "f8 f4 i8 i4 i2 i1 u1 u2 u4 u8 ?".split())
+_PLAIN = frozenset(np.dtype(t) for t in ["f8", "f4", "i8", "i4", "i2", "i1", "u1", "u2", "u4", "u8", "?"])
 
 
 def _is_plain(x: Any) -> bool:
@@ -44,14 +37,18 @@ def _in_place(x: NDArray[Any]) -> NDArray[Any]:
 
 def table(estimator: Any, X: Any, *, fitting: bool) -> Batch:
     """Read the cells of a table; `fitting` learns its width and column names, else they must agree."""
+    known = estimator.__dict__
+    # A model from parameters has its names from a list, not from a frame: rows without names are welcome.
+    unnamed = "feature_names_in_" not in known or "_fixed" in known
+    if not fitting and "_fixed" in known and isinstance(X, list):
+        X = np.asarray(X)
     if _is_plain(X) and X.size:
         # The fast lane: plain arrays need none of validate_data's care, which costs more than a prediction.
-        known = estimator.__dict__
         if fitting:
             known.pop("feature_names_in_", None)
             known["n_features_in_"] = X.shape[1]
             return Batch(X.shape[0], (DenseBlock(X),))
-        if known["n_features_in_"] == X.shape[1] and "feature_names_in_" not in known:
+        if unnamed and known["n_features_in_"] == X.shape[1]:
             return Batch(X.shape[0], (DenseBlock(X),))
     return _careful_table(estimator, X, fitting)
 
@@ -79,6 +76,13 @@ def _sparse_block(matrix: Any) -> SparseBlock:
     return SparseBlock(matrix)
 
 
+def _is_missing(value: Any) -> bool:
+    """Whether a Python object stands for nothing: None, NaN, NaT or pd.NA."""
+    if isinstance(value, float | np.floating | np.datetime64 | np.timedelta64):
+        return bool(value != value)
+    return value is None or type(value).__name__ in ("NAType", "NaTType")
+
+
 def _without_objects(X: Any) -> Any:
     """Turn an array of Python objects into numbers; None, pd.NA and NaT are missing."""
     kept = X
@@ -88,7 +92,7 @@ def _without_objects(X: Any) -> Any:
         return kept
     numbers = np.empty(X.shape)
     for at, cell in np.ndenumerate(X):
-        if cell is None or cell != cell or type(cell).__name__ in ("NAType", "NaTType"):
+        if _is_missing(cell):
             numbers[at] = np.nan
             continue
         try:
@@ -151,7 +155,7 @@ def refuse_sparse_threshold(support: Support, blocks: tuple[Block, ...]) -> None
         )
 
 
-def target(estimator: Any, y: Any, n_rows: int) -> tuple[labels.Labels, labels.Codes]:
+def target(estimator: Any, y: Any, n_rows: int) -> tuple[Labels, Codes]:
     """Read a column of labels: the classes, sorted, and the code of every row."""
     if y is None:
         raise ValueError(
@@ -182,8 +186,7 @@ def _careful_labels(y: NDArray[Any]) -> NDArray[Any]:
         if (y != np.floor(y)).any():
             check_classification_targets(y)  # says "continuous"
     elif y.dtype.kind == "O":
-        missing = np.fromiter((v is None or v != v or type(v).__name__ == "NAType" for v in y), bool, len(y))
-        _refuse_missing_label(missing)
+        _refuse_missing_label(np.fromiter(map(_is_missing, y), bool, len(y)))
         if any(isinstance(v, list | np.ndarray | dict | set) for v in y):
             raise ValueError(
                 "Unknown label type: unknown. A label must be one value a class can be named by: "
@@ -198,7 +201,7 @@ def _careful_labels(y: NDArray[Any]) -> NDArray[Any]:
     return y
 
 
-def _refuse_missing_label(missing: NDArray[np.bool_]) -> None:
+def _refuse_missing_label(missing: Mask) -> None:
     if missing.any():
         raise ValueError(
             f"Input y contains NaN: the label in row {int(np.argmax(missing))} is missing. "
@@ -206,12 +209,18 @@ def _refuse_missing_label(missing: NDArray[np.bool_]) -> None:
         )
 
 
-def weights(sample_weight: Any, X: Any, n_rows: int) -> Floats | None:
+def weights(sample_weight: Any, n_rows: int) -> Floats | None:
     """Read the weights of the rows; None means 1 each."""
     if sample_weight is None:
         return None
-    weight = _check_sample_weight(sample_weight, X, dtype=np.float64)
-    check_consistent_length(weight, np.empty(n_rows))
+    weight = np.asarray(sample_weight, dtype=np.float64)
+    if weight.ndim == 0:
+        weight = np.full(n_rows, weight)
+    if weight.shape != (n_rows,):
+        raise ValueError(
+            f"Sample weights must be 1D array or scalar: sample_weight has shape {weight.shape}, expected ({n_rows},). "
+            "Give one weight for every row of X."
+        )
     if not np.isfinite(weight).all():
         raise ValueError("sample_weight holds infinity or NaN. Give every row a finite weight of 0 or more.")
     if (weight < 0).any():
@@ -224,8 +233,3 @@ def weights(sample_weight: Any, X: Any, n_rows: int) -> Floats | None:
             "sample_weight is zero for every row: there is nothing to fit. Give at least one row a positive weight."
         )
     return np.ascontiguousarray(weight)
-
-
-def n_rows_of(X: Any) -> int:
-    """Number of rows of anything that has some."""
-    return int(_num_samples(X))

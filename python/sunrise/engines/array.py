@@ -12,13 +12,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sunrise.arrays import Codes, Floats, Integers
 from sunrise.data.batch import Batch, Block
 from sunrise.forms import Form
 from sunrise.stats import Counts, Sums
 from sunrise.support import Support
 from sunrise.terms import LEVEL, X2, Term
-
-Floats = NDArray[np.float64]
 
 
 class CellError(ValueError):
@@ -42,15 +41,13 @@ def read(block: Block, support: Support, rows: Any = slice(None)) -> Floats:
     return x if support.above is None else np.where(np.isnan(x), x, (x > support.above).astype(float))
 
 
-def totals(
-    codes: NDArray[np.int32], weight: Floats | None, n_classes: int
-) -> tuple[NDArray[np.int64], Floats]:
+def totals(codes: Codes, weight: Floats | None, n_classes: int) -> tuple[Integers, Floats]:
     """Rows and weight of every class."""
     member = membership(codes, weight, n_classes)
     return (member > 0).sum(axis=1), member.sum(axis=1)
 
 
-def membership(codes: NDArray[np.int32], weight: Floats | None, n_classes: int) -> Floats:
+def membership(codes: Codes, weight: Floats | None, n_classes: int) -> Floats:
     """The weight of every row in every class, classes x rows; a row of weight 0 is in none."""
     w = np.ones(len(codes)) if weight is None else weight
     return np.where(codes[None, :] == np.arange(n_classes)[:, None], w, 0.0)
@@ -60,35 +57,30 @@ def accumulate(
     block: Block,
     terms: tuple[Term, ...],
     support: Support,
-    codes: NDArray[np.int32],
+    codes: Codes,
     weight: Floats | None,
     n_classes: int,
     threads: int,
 ) -> Sums | Counts:
     """Add up the terms of the cells, per class and column."""
     member = membership(codes, weight, n_classes)
-    present = member.any(axis=0)
-    x = read(block, support)
-    x = np.where(present[:, None], x, np.nan)
+    x = np.where((member > 0).sum(axis=0)[:, None] > 0, read(block, support), np.nan)
     if LEVEL in terms:
         return _count_levels(x, member)
     seen = ~np.isnan(x)
-    rows, observed = (member > 0) @ seen.astype(np.int64), member @ seen
+    rows, observed = (member > 0).astype(np.int64) @ seen.astype(np.int64), member @ seen
     if X2 not in terms:
-        total = Sums(rows, observed, member @ np.where(seen, x, 0.0))
-        complete = seen[present].all()
-        return Sums(rows[:, :1], observed[:, :1], total.x) if complete else total
-    anchor = np.zeros((n_classes, x.shape[1]))
-    sums = {term: np.zeros(anchor.shape) for term in terms}
+        return Sums(rows, observed, member @ np.where(seen, x, 0.0))
+    anchor, x1, x2 = (np.zeros((n_classes, x.shape[1])) for _ in range(3))
     for c in range(n_classes):
         w = np.where(seen, member[c][:, None], 0.0)
         inside = np.where(w > 0, x, 0.0)
         # Divided before it is added, a mean does not overflow where its sum would.
         share = np.divide(w, observed[c], out=np.zeros_like(w), where=rows[c] > 0)
         anchor[c] = (share * inside).sum(axis=0)
-        for term in terms:
-            sums[term][c] = (w * term.of(np.where(w > 0, inside - anchor[c], 0.0))).sum(axis=0)
-    return Sums(rows, observed, *(sums[term] for term in terms), anchor)
+        d = np.where(w > 0, inside - anchor[c], 0.0)
+        x1[c], x2[c] = ((w * term.of(d)).sum(axis=0) for term in terms)
+    return Sums(rows, observed, x1, x2, anchor)
 
 
 def _count_levels(x: Floats, member: Floats) -> Counts:
@@ -97,7 +89,7 @@ def _count_levels(x: Floats, member: Floats) -> Counts:
         levels = np.unique(column[~np.isnan(column)])
         at = column[:, None] == levels[None, :]
         codes.append(levels.astype(np.int64))
-        rows.append((member > 0) @ at.astype(np.int64))
+        rows.append((member > 0).astype(np.int64) @ at.astype(np.int64))
         weight.append(member @ at)
         offsets.append(offsets[-1] + len(levels))
     return Counts(
@@ -124,8 +116,8 @@ def normalise(score: Floats, fallback: Floats, output: str) -> tuple[Floats, int
     """From joint log scores to (log-)probabilities; impossible rows get the fallback and are counted."""
     if output == "joint":
         return score, 0
-    impossible = np.isneginf(score).all(axis=1)
-    score = np.where(impossible[:, None], fallback, score)
+    impossible = np.all(np.isneginf(score), axis=1, keepdims=True)
+    score = np.where(impossible, fallback, score)
     winner = score.argmax(axis=1)[:, None]
     score = score - np.take_along_axis(score, winner, axis=1)
     e = np.exp(score)
@@ -150,5 +142,5 @@ def score(
         total = total + joint(block, support, form)
     if output is not None:
         return normalise(total, fallback, output)
-    impossible = np.isneginf(total).all(axis=1)
-    return np.where(impossible[:, None], fallback, total).argmax(axis=1), int(impossible.sum())
+    impossible = np.all(np.isneginf(total), axis=1, keepdims=True)
+    return np.where(impossible, fallback, total).argmax(axis=1), int(impossible.sum())

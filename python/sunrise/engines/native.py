@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sunrise import _native
+from sunrise.arrays import Codes, Floats
 from sunrise.data.batch import Batch, Block
 from sunrise.engines import array
 from sunrise.forms import Form
@@ -15,27 +17,24 @@ from sunrise.stats import Counts, Sums
 from sunrise.support import Support
 from sunrise.terms import LEVEL, X2, Term, X
 
-Floats = NDArray[np.float64]
-Codes = NDArray[np.int32]
-
 totals = _native.totals
 
 
 def _sums(block: Block, support: Support, y: Codes, w: Floats | None, n_classes: int, threads: int) -> Sums:
     x, missing = _native.sums_of(block.native, support.reading, y, w, n_classes, threads)
-    rows, seen = (a[:, None] for a in totals(y, w, n_classes))
+    n, weight = totals(y, w, n_classes)
+    rows, seen = n[:, None], weight[:, None]
     x = x.reshape(n_classes, -1)
     if missing is not None:
-        missing_rows, missing_weight = (a.reshape(x.shape) for a in missing)
-        rows = rows - missing_rows
-        seen = np.where(rows > 0, seen - missing_weight, 0.0)
+        rows = rows - missing[0].reshape(x.shape)
+        seen = np.where(rows > 0, seen - missing[1].reshape(x.shape), 0.0)
     return Sums(rows, seen, x)
 
 
 def _moments(
     block: Block, support: Support, y: Codes, w: Floats | None, n_classes: int, threads: int
 ) -> Sums:
-    parts = _native.moments_of(block.native, y, w, n_classes, threads)
+    parts: tuple[Any, ...] = _native.moments_of(block.native, y, w, n_classes, threads)
     rows, seen, anchor, x, x2 = (a.reshape(n_classes, -1) for a in parts)
     return Sums(rows, seen, x, x2, anchor)
 
@@ -48,7 +47,11 @@ def _counts(
 
 
 #: Which kernel adds up which terms.
-_KERNELS = {(X,): _sums, (X, X2): _moments, (LEVEL,): _counts}
+_KERNELS: dict[tuple[Term, ...], Callable[..., Sums | Counts]] = {
+    (X,): _sums,
+    (X, X2): _moments,
+    (LEVEL,): _counts,
+}
 
 
 def accumulate(

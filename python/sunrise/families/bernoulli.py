@@ -7,9 +7,10 @@ from numbers import Real
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.utils._param_validation import Interval
 
+from sunrise.arrays import Floats, Mask
 from sunrise.conjugate import Beta
 from sunrise.estimator import DiscreteNB, Fitted, Settings, given_parameters
 from sunrise.family import Family
@@ -19,15 +20,13 @@ from sunrise.stats import Sums
 from sunrise.support import BINARY, REAL, Support
 from sunrise.terms import X
 
-Floats = NDArray[np.float64]
-
 
 class BernoulliParams(NamedTuple):
     """Log probability of 1 and of 0, for every class and column."""
 
     log_one: Floats
     log_zero: Floats
-    known: NDArray[np.bool_]
+    known: Mask
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,10 @@ from numbers import Integral
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from sunrise.arrays import Floats, Integers, Mask
 from sunrise.conjugate import log
 from sunrise.estimator import DiscreteNB, Fitted, Settings, given_parameters
 from sunrise.family import Family
@@ -18,9 +19,6 @@ from sunrise.smoothing import Alpha
 from sunrise.stats import Counts
 from sunrise.support import LEVELS, Support
 from sunrise.terms import LEVEL
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 #: The most cells a table of all codes may have when it is asked for as an attribute.
 LARGEST_TABLE = 10_000_000
@@ -34,7 +32,7 @@ class CategoricalParams(NamedTuple):
     log_level: Floats
     log_other: Floats
     log_unseen: Floats
-    known: NDArray[np.bool_]
+    known: Mask
 
 
 @dataclass(frozen=True)

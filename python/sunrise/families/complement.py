@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from sunrise.arrays import Floats, Mask
 from sunrise.estimator import DiscreteNB, Fitted, Settings, given_parameters
 from sunrise.families.multinomial import known_columns, log_shares, rates
 from sunrise.family import Family
@@ -17,15 +18,13 @@ from sunrise.stats import Sums
 from sunrise.support import COUNTS, Support
 from sunrise.terms import X
 
-Floats = NDArray[np.float64]
-
 
 class ComplementParams(NamedTuple):
     """Log share of every column among the other classes, and the weights made of it."""
 
     log_theta: Floats
     weights: Floats
-    known: NDArray[np.bool_]
+    known: Mask
 
 
 def others(per_class: Floats) -> Floats:
@@ -33,7 +32,7 @@ def others(per_class: Floats) -> Floats:
     zero = np.zeros((1, *per_class.shape[1:]))
     before = np.cumsum(np.concatenate([zero, per_class[:-1]]), axis=0)
     after = np.cumsum(np.concatenate([zero, per_class[:0:-1]]), axis=0)[::-1]
-    return before + after
+    return np.asarray(before + after)
 
 
 @dataclass(frozen=True)

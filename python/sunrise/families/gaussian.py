@@ -7,17 +7,16 @@ from numbers import Real
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from sunrise.arrays import Floats, Mask
 from sunrise.estimator import COMMON_CONSTRAINTS, Fitted, NaiveBayes, Settings, given_parameters
 from sunrise.family import Family
 from sunrise.forms import Linear
 from sunrise.stats import Sums
 from sunrise.support import REAL, Support
 from sunrise.terms import X2, X
-
-Floats = NDArray[np.float64]
 
 
 class GaussianParams(NamedTuple):
@@ -27,7 +26,7 @@ class GaussianParams(NamedTuple):
     var: Floats
     epsilon: float
     #: Columns that were observed at all; the others say nothing.
-    known: NDArray[np.bool_]
+    known: Mask
 
 
 @dataclass(frozen=True)
@@ -79,7 +78,7 @@ class Gaussian(Family):
 
     def centre(self, stats: Sums) -> Floats:
         """The column means: squares about 0 would cancel for columns far from it."""
-        return stats.pooled().mean[0]
+        return np.asarray(stats.pooled().mean[0])
 
 
 def _per(squares: Floats, weight: Floats) -> Floats:

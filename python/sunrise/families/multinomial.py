@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from sunrise.arrays import Floats, Mask
 from sunrise.conjugate import Dirichlet
 from sunrise.estimator import DiscreteNB, Fitted, Settings, given_parameters
 from sunrise.family import Family
@@ -17,14 +18,12 @@ from sunrise.stats import Sums
 from sunrise.support import COUNTS, Support
 from sunrise.terms import X
 
-Floats = NDArray[np.float64]
-
 
 class MultinomialParams(NamedTuple):
     """Log share of every column per class; columns that were never observed are not in the block."""
 
     log_theta: Floats
-    known: NDArray[np.bool_]
+    known: Mask
 
 
 def rates(stats: Sums, class_weight: Floats) -> Floats:
@@ -35,12 +34,12 @@ def rates(stats: Sums, class_weight: Floats) -> Floats:
     return stats.x * fill
 
 
-def known_columns(stats: Sums) -> NDArray[np.bool_]:
+def known_columns(stats: Sums) -> Mask:
     """Columns that were observed at all."""
     return np.broadcast_to(stats.rows.sum(axis=0) > 0, stats.x.shape[1:])
 
 
-def log_shares(counts: Floats, alpha: Alpha, known: NDArray[np.bool_]) -> Floats:
+def log_shares(counts: Floats, alpha: Alpha, known: Mask) -> Floats:
     """Log of the posterior mean shares of the known columns; the others get log 0."""
     if known.all():
         return Dirichlet(counts + alpha.value).log_mean

@@ -1,0 +1,124 @@
+"""The rules of the house, kept by reading the sources."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import sunrise
+from sunrise.family import FAMILIES
+
+ROOT = Path(__file__).resolve().parents[1]
+PACKAGE = ROOT / "python" / "sunrise"
+
+#: Who may import whom: a room imports only from rooms above it in this list, or from its own.
+ROOMS = [
+    (
+        "leaves",
+        {
+            "_native",
+            "arrays",
+            "terms",
+            "support",
+            "labels",
+            "stats",
+            "conjugate",
+            "forms",
+            "smoothing",
+            "family",
+        },
+    ),
+    ("data", {"data.batch", "data.read", "prior"}),
+    ("engines", {"engines.array", "engines.native", "engines"}),
+    ("views", {"explain", "linear"}),
+    ("estimator", {"estimator"}),
+    ("families", {f"families.{name}" for name in FAMILIES}),
+    ("front", {"", "datasets", "demo"}),
+]
+RANK = {module: rank for rank, (_, modules) in enumerate(ROOMS) for module in modules}
+
+
+def module_name(path: Path) -> str:
+    parts = path.relative_to(PACKAGE).with_suffix("").parts
+    return ".".join(part for part in parts if part != "__init__")
+
+
+def imports(path: Path) -> set[str]:
+    """Modules of the package that a file imports, whether whole or a name of theirs."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "sunrise":
+            inside = node.module.removeprefix("sunrise").removeprefix(".")
+            for alias in node.names:
+                whole = f"{inside}.{alias.name}".removeprefix(".")
+                found.add(whole if whole in RANK else inside)
+    return found
+
+
+FILES = sorted(
+    path for path in PACKAGE.rglob("*.py") if path.name != "__init__.py" or module_name(path) in RANK
+)
+
+
+@pytest.mark.parametrize("path", FILES, ids=module_name)
+def test_rooms_import_upwards_only(path):
+    mine = module_name(path)
+    assert mine in RANK, f"say in which room {mine} lives"
+    for other in imports(path):
+        assert RANK[other] <= RANK[mine], f"{mine} imports {other}"
+
+
+def test_engines_and_data_know_no_family():
+    for path in [*PACKAGE.glob("engines/*.py"), *PACKAGE.glob("data/*.py"), PACKAGE / "estimator.py"]:
+        text = path.read_text()
+        for family in FAMILIES.values():
+            assert f"families.{family.name}" not in text
+            assert f"isinstance({family.__name__.lower()}" not in text
+
+
+def test_every_family_is_one_file_registered_and_exported():
+    files = {path.stem for path in (PACKAGE / "families").glob("*.py")} - {"__init__"}
+    assert files == set(FAMILIES)
+    for name, family in FAMILIES.items():
+        assert getattr(sunrise, family.__name__) is family
+        assert f"{family.__name__}NB" in sunrise.__all__, name
+    assert (PACKAGE / "families" / "__init__.py").read_text() == ""
+
+
+def test_there_is_one_fit_and_one_log_sum_exp():
+    methods = [
+        (path.name, node.name)
+        for path in PACKAGE.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.FunctionDef)
+    ]
+    for name in ("fit", "partial_fit", "forget", "merge", "predict", "predict_proba", "to_linear", "explain"):
+        assert [m for m in methods if m[1] == name] == [("estimator.py", name)]
+    uses = [
+        p.name for p in PACKAGE.rglob("*.py") if "log1p(" in p.read_text() or "logsumexp" in p.read_text()
+    ]
+    assert uses == ["array.py"]  # the readable twin of the one in Rust
+
+
+def test_the_array_engine_stays_readable():
+    assert len((PACKAGE / "engines" / "array.py").read_text().splitlines()) < 160
+
+
+def test_native_code_is_safe():
+    for crate in ("sunrise-core", "sunrise-py"):
+        assert "#![forbid(unsafe_code)]" in (ROOT / "crates" / crate / "src" / "lib.rs").read_text()
+
+
+def test_importing_is_quick():
+    # Best of several, because a busy machine only ever adds time.
+    code = (
+        "import sklearn.base, time; t = time.perf_counter(); import sunrise; print(time.perf_counter() - t)"
+    )
+    times = [
+        float(subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stdout)
+        for _ in range(4)
+    ]
+    assert min(times) < 0.15

@@ -1,0 +1,34 @@
+"""The code in the README and the docs runs."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+
+@pytest.mark.parametrize("page", [p for p in PAGES if "```python" in p.read_text()], ids=lambda p: p.name)
+def test_the_code_of_a_page_runs(page):
+    space: dict[str, object] = {}
+    for block in re.findall(r"```python\n(.*?)```", page.read_text(), flags=re.DOTALL):
+        exec(compile(block, str(page), "exec"), space)
+
+
+def test_the_demo_runs_and_says_why():
+    done = subprocess.run([sys.executable, "-m", "sunrise.demo"], capture_output=True, text=True, check=True)
+    assert "accuracy 0.899" in done.stdout
+    assert "rather than" in done.stdout
+    assert "DIFFERENT" not in done.stdout
+    assert done.stderr == ""
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
+def test_links_between_pages_lead_somewhere(page):
+    for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text()):
+        assert (page.parent / target).exists(), target
