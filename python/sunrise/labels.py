@@ -63,8 +63,11 @@ def encode(y: Labels) -> tuple[Labels, Codes]:
     (array([3, 7]), array([1, 0, 1], dtype=int32))
     """
     kind = y.dtype.kind
-    if kind == "b" or (kind in "iu" and y.dtype != np.uint64):
-        classes, codes = _native.encode_integers(y.astype(y.dtype.newbyteorder("="), copy=False))
+    if kind == "b":
+        classes, codes = _native.encode_integers((y.view(np.uint8) != 0).view(np.uint8))
+        return classes.astype(bool), codes
+    if kind in "iu" and y.dtype != np.uint64:
+        classes, codes = _native.encode_integers(np.require(y, y.dtype.newbyteorder("="), ["C", "A"]))
         return classes.astype(y.dtype), codes
     if kind in "US" and y.dtype.itemsize:
         raw = np.ascontiguousarray(y).view(np.uint8)

@@ -10,7 +10,7 @@ from scipy import sparse
 
 from sunrise import labels
 from sunrise.arrays import Floats, Labels
-from sunrise.data.batch import DenseBlock, SparseBlock
+from sunrise.data.batch import DenseBlock
 from sunrise.engines import array
 from sunrise.forms import Form
 from sunrise.support import Support
@@ -54,8 +54,8 @@ class LinearForm:
 
     def transform(self, X: Any) -> Any:
         """The features phi(x) of rows, sparse where that is natural."""
-        block: Any = SparseBlock(sparse.csr_array(X)) if sparse.issparse(X) else DenseBlock(np.asarray(X))
-        x = array.read(block, self._support)
+        dense = X.toarray() if sparse.issparse(X) else np.asarray(X)
+        x = array.read(DenseBlock(dense), self._support)
         if np.isnan(x).any():
             raise ValueError(
                 "A linear form is for complete rows: a missing cell changes the intercept. "

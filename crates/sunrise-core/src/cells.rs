@@ -111,17 +111,6 @@ impl Cell for i64 {
     }
 }
 
-impl Cell for bool {
-    #[inline(always)]
-    fn number(self) -> f64 {
-        f64::from(u8::from(self))
-    }
-    #[inline(always)]
-    fn code(self) -> Result<i64, CellFault> {
-        Ok(i64::from(self))
-    }
-}
-
 /// How a cell is read before its terms are taken.
 #[derive(Clone, Copy, Debug)]
 pub struct Reading {
@@ -254,7 +243,10 @@ impl<'a, T: Cell> Dense<'a, T> {
         'a: 's,
     {
         if let Some(cells) = self.part(rows.clone()).to_slice().and_then(T::as_codes) {
-            return Ok(cells);
+            // The one code that stands for missing inside must not come in from outside.
+            if !cells.iter().fold(false, |found, &code| found | (code == MISSING)) {
+                return Ok(cells);
+            }
         }
         let mut sound = true;
         self.gather(rows.clone(), scratch, 0, |cell| {

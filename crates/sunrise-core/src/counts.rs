@@ -179,7 +179,7 @@ pub fn dense<T: Cell>(
     threads: usize,
 ) -> Result<Counts, Fault> {
     let columns = x.columns();
-    check_rows(x.rows(), classes, y, w)?;
+    check_rows(x.rows(), x.columns(), classes, y, w)?;
     if classes * columns == 0 {
         return Ok(finish(columns, classes, Sorted::new()));
     }
@@ -223,7 +223,7 @@ pub fn sparse<T: Cell, I: Index>(
     classes: usize,
     threads: usize,
 ) -> Result<Counts, Fault> {
-    check_rows(x.rows(), classes, y, w)?;
+    check_rows(x.rows(), x.columns(), classes, y, w)?;
     let (order, begin) = by_class(classes, y, w);
     let parts = run(threads, (0..classes).collect(), |c: usize| {
         let class = &order[begin[c]..begin[c + 1]];

@@ -81,13 +81,13 @@ impl<'a, T: Cell, I: Index> Csr<'a, T, I> {
     #[inline(always)]
     pub fn canonical_row(&self, r: usize) -> Result<(&'a [I], &'a [T]), Fault> {
         let (indices, cells) = self.row(r);
+        if !I::all_below(indices, self.columns) {
+            return Err(self.outside());
+        }
         if indices.windows(2).any(|p| p[0].at() >= p[1].at()) {
             return Err(Fault::NotCanonical);
         }
-        match indices.last() {
-            Some(last) if last.at() >= self.columns => Err(self.outside()),
-            _ => Ok((indices, cells)),
-        }
+        Ok((indices, cells))
     }
 
     /// The fault of a column index outside the matrix.

@@ -31,6 +31,8 @@ pub enum Fault {
         /// The cell itself.
         value: f64,
     },
+    /// There is not enough memory for the tables that were asked for.
+    Memory,
     /// A sparse row names a column twice, or out of order, where the terms are not linear in the cell.
     NotCanonical,
 }
@@ -42,8 +44,30 @@ impl Fault {
     }
 }
 
-/// Checks the label codes and weights against the number of rows and classes.
-pub fn check_rows(rows: usize, classes: usize, y: &[i32], w: Option<&[f64]>) -> Result<(), Fault> {
+/// The cells of a table, where they can be counted at all.
+pub fn cells(rows: usize, columns: usize) -> Result<usize, Fault> {
+    rows.checked_mul(columns).ok_or(Fault::Memory)
+}
+
+/// Refuses work whose tables would not fit into memory, before any of it is begun.
+///
+/// An allocation that fails midway would end the process; asking first costs a microsecond.
+pub fn afford(rows: usize, columns: usize) -> Result<(), Fault> {
+    /// Bytes that a kernel holds per cell, all its tables together.
+    const BYTES: usize = 96;
+    let bytes = cells(cells(rows, columns)?, BYTES)?;
+    Vec::<u8>::new().try_reserve_exact(bytes).map_err(|_| Fault::Memory)
+}
+
+/// Checks the shape of the work, the label codes and the weights.
+pub fn check_rows(
+    rows: usize,
+    columns: usize,
+    classes: usize,
+    y: &[i32],
+    w: Option<&[f64]>,
+) -> Result<(), Fault> {
+    afford(classes.max(1), columns.max(1))?;
     if y.len() != rows {
         return Err(Fault::shape(format!("{} label codes for {rows} rows", y.len())));
     }

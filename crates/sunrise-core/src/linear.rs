@@ -2,9 +2,9 @@
 
 use crate::cells::{Cell, Dense, Reading};
 use crate::csr::{Csr, Index};
-use crate::fault::Fault;
+use crate::fault::{self, afford, Fault};
 use crate::gather;
-use crate::score::Scorer;
+use crate::score::{Scorer, PART};
 use crate::vectorised;
 use std::ops::Range;
 
@@ -27,7 +27,7 @@ pub struct Weights<'a> {
 
 impl Weights<'_> {
     fn check(&self, columns: usize) -> Result<(), Fault> {
-        let cells = self.constant.len() * columns;
+        let cells = fault::cells(self.constant.len(), columns)?;
         if [self.base, self.x, self.x2, self.anchor].iter().flatten().any(|part| part.len() != cells) {
             return Err(Fault::shape("the weights do not have one cell for each class and column"));
         }
@@ -67,6 +67,7 @@ impl<'a, T: Cell> DenseLinear<'a, T> {
     /// Checks that cells and weights fit together.
     pub fn new(cells: Dense<'a, T>, weights: Weights<'a>) -> Result<Self, Fault> {
         weights.check(cells.columns())?;
+        afford(PART, cells.columns())?;
         Ok(DenseLinear { cells, weights })
     }
 
@@ -190,7 +191,7 @@ impl<'a, T: Cell, I: Index> SparseLinear<'a, T, I> {
     /// Checks that cells and weights fit together.
     pub fn new(cells: Csr<'a, T, I>, reading: Reading, weights: ColumnWeights<'a>) -> Result<Self, Fault> {
         let stride = gather::stride(weights.constant.len());
-        let size = cells.columns() * stride;
+        let size = fault::cells(cells.columns(), stride)?;
         let about = weights.about.iter().flatten();
         if weights.residue.len() != weights.constant.len()
             || weights.zero.iter().chain(&weights.x).chain(about).any(|part| part.len() != size)

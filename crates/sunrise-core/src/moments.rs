@@ -189,7 +189,7 @@ pub fn dense<T: Cell>(
     threads: usize,
 ) -> Result<Moments, Fault> {
     let columns = x.columns();
-    check_rows(x.rows(), classes, y, w)?;
+    check_rows(x.rows(), x.columns(), classes, y, w)?;
     let cells = classes * columns;
     if cells == 0 {
         return Ok(Moments::zeros(cells));
@@ -254,7 +254,7 @@ pub fn sparse<T: Cell, I: Index>(
     threads: usize,
 ) -> Result<Moments, Fault> {
     let columns = x.columns();
-    check_rows(x.rows(), classes, y, w)?;
+    check_rows(x.rows(), x.columns(), classes, y, w)?;
     let (order, begin) = by_class(classes, y, w);
     let parts = run(threads, (0..classes).collect(), |c: usize| {
         sparse_class(x, w, &order[begin[c]..begin[c + 1]], columns)

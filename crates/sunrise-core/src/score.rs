@@ -34,7 +34,7 @@ pub struct Notes {
 
 /// Rows of a task, and of the part of it that stays in the first-level cache.
 const TASK: usize = 4096;
-const PART: usize = 64;
+pub(crate) const PART: usize = 64;
 
 /// Work below which starting a thread costs more than it saves.
 const SMALL: usize = 1 << 18;

@@ -9,7 +9,7 @@ use std::ops::Range;
 
 /// Rows and weight of every class.
 pub fn totals(y: &[i32], w: Option<&[f64]>, classes: usize) -> Result<(Vec<i64>, Vec<f64>), Fault> {
-    check_rows(y.len(), classes, y, w)?;
+    check_rows(y.len(), 1, classes, y, w)?;
     let (mut rows, mut weight) = (vec![0; classes], vec![0.0; classes]);
     for r in 0..y.len() {
         if let Some((c, w)) = row_class(r, y, w) {
@@ -64,7 +64,7 @@ pub fn dense<T: Cell>(
     threads: usize,
 ) -> Result<Sums, Fault> {
     let columns = x.columns();
-    check_rows(x.rows(), classes, y, w)?;
+    check_rows(x.rows(), x.columns(), classes, y, w)?;
     let cells = classes * columns;
     if cells == 0 {
         return Ok(Sums::zeros(cells));
@@ -167,7 +167,7 @@ pub fn sparse<T: Cell, I: Index>(
     threads: usize,
 ) -> Result<Sums, Fault> {
     let columns = x.columns();
-    check_rows(x.rows(), classes, y, w)?;
+    check_rows(x.rows(), x.columns(), classes, y, w)?;
     if classes * columns == 0 {
         return Ok(Sums::zeros(classes * columns));
     }

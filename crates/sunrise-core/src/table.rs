@@ -2,9 +2,9 @@
 
 use crate::cells::{Cell, Dense, MISSING};
 use crate::csr::{Csr, Index};
-use crate::fault::{CellFault, Fault};
+use crate::fault::{afford, cells, CellFault, Fault};
 use crate::gather;
-use crate::score::Scorer;
+use crate::score::{Scorer, PART};
 use crate::vectorised;
 use std::ops::Range;
 
@@ -68,13 +68,14 @@ impl<'a> Table<'a> {
     /// Checks the levels and prepares the look-up for about `rows` rows.
     pub fn new(levels: Levels<'a>, rows: usize) -> Result<Self, Fault> {
         let columns = levels.sizes.len();
+        afford(PART, columns)?;
         let inside = levels.offsets.windows(2).all(|p| 0 <= p[0] && p[0] <= p[1])
             && levels.offsets.first() == Some(&0)
             && levels.offsets.last() == Some(&(levels.codes.len() as i64));
         let entries = levels.codes.len() + 2 * columns + 1;
         if !inside
             || levels.offsets.len() != columns + 1
-            || levels.values.len() != entries * gather::stride(levels.classes)
+            || levels.values.len() != cells(entries, gather::stride(levels.classes))?
         {
             return Err(Fault::shape("the levels and their scores do not fit together"));
         }

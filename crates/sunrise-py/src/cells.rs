@@ -57,7 +57,7 @@ macro_rules! dense_types {
     };
 }
 
-dense_types!(F64: f64, F32: f32, I64: i64, I32: i32, I16: i16, I8: i8, U8: u8, U16: u16, U32: u32, U64: u64, Bool: bool);
+dense_types!(F64: f64, F32: f32, I64: i64, I32: i32, I16: i16, I8: i8, U8: u8, U16: u16, U32: u32, U64: u64);
 
 /// A sparse matrix: (data, indices, indptr, columns).
 pub struct SparseCells<'py, T: Element, I: Element> {
@@ -124,7 +124,6 @@ macro_rules! dispatch {
             Cells::Dense(DenseCells::U16(a)) => dense!(a),
             Cells::Dense(DenseCells::U32(a)) => dense!(a),
             Cells::Dense(DenseCells::U64(a)) => dense!(a),
-            Cells::Dense(DenseCells::Bool(a)) => dense!(a),
             Cells::Wide64(a) => sparse!(a),
             Cells::Wide32(a) => sparse!(a),
             Cells::Narrow64(a) => sparse!(a),

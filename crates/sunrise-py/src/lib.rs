@@ -10,7 +10,7 @@ mod score;
 use cells::{slice, Cells, Reading};
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::create_exception;
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::{PyMemoryError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use sunrise_core::fault::{CellFault, Fault};
 use sunrise_core::{counts, labels, moments, sums};
@@ -22,6 +22,7 @@ create_exception!(_native, NotCanonical, PyValueError, "A sparse row names a col
 pub(crate) fn raise(fault: Fault) -> PyErr {
     match fault {
         Fault::Shape(text) => PyValueError::new_err(text),
+        Fault::Memory => PyMemoryError::new_err("there is not enough memory for so many classes and columns"),
         Fault::NotCanonical => NotCanonical::new_err("sum_duplicates() first"),
         Fault::Cell { what, row, column, value } => {
             let what = match what {
@@ -53,7 +54,7 @@ fn encode_integers<'py>(py: Python<'py>, y: &Bound<'py, PyAny>) -> PyResult<(Int
             }
         )*};
     }
-    attempt!(i64, i32, i16, i8, u8, u16, u32, bool);
+    attempt!(i64, i32, i16, i8, u8, u16, u32);
     Err(PyTypeError::new_err("labels must be a one-dimensional array of integers"))
 }
 

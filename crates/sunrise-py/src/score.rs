@@ -2,7 +2,9 @@
 
 use crate::cells::{check_layout, dispatch, slice, Cells, Reading};
 use crate::raise;
-use numpy::{PyReadonlyArray1, PyReadonlyArray2, PyReadwriteArray1, PyReadwriteArray2};
+use numpy::{
+    PyArray2, PyReadonlyArray1, PyReadonlyArray2, PyReadwriteArray1, PyReadwriteArray2, PyUntypedArrayMethods,
+};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use sunrise_core::fault::Fault;
@@ -16,7 +18,16 @@ type Array<'py> = PyReadonlyArray2<'py, f64>;
 /// A two-dimensional array as a slice, row by row.
 fn flat<'a>(array: &'a Array<'_>) -> PyResult<&'a [f64]> {
     check_layout(array)?;
+    check_row_by_row(array)?;
     array.as_slice().map_err(|_| PyValueError::new_err("the weights are not contiguous"))
+}
+
+/// Refuses Fortran order, whose slices run down the columns.
+fn check_row_by_row<'py>(array: &Bound<'py, PyArray2<f64>>) -> PyResult<()> {
+    if array.is_c_contiguous() {
+        return Ok(());
+    }
+    Err(PyValueError::new_err("the array does not lie row by row"))
 }
 
 fn flat_option<'a>(array: &'a Option<Array<'_>>) -> PyResult<Option<&'a [f64]>> {
@@ -197,6 +208,7 @@ pub fn score<'py>(
     let scattered = |_| PyValueError::new_err("the room for results is not contiguous");
     let (n, results) = match &mut room {
         Room::Values(values) => {
+            check_row_by_row(values)?;
             (values.as_array().nrows(), Results::Values(values.as_slice_mut().map_err(scattered)?, output))
         }
         Room::Best(best) => (best.as_array().len(), Results::Best(best.as_slice_mut().map_err(scattered)?)),
@@ -217,6 +229,7 @@ pub fn normalise<'py>(
     if fallback.is_empty() || fallback.len() != scores.as_array().ncols() {
         return Err(PyValueError::new_err("the scores do not have one class for each prior"));
     }
+    check_row_by_row(&scores)?;
     let scores = scores.as_slice_mut().map_err(|_| PyValueError::new_err("the scores are not contiguous"))?;
     Ok(py.detach(|| normalise_rows(scores, fallback, output, &mut Vec::new())))
 }

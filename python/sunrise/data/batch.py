@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from sunrise.arrays import Floats
 
@@ -42,20 +43,22 @@ class DenseBlock:
 class SparseBlock:
     """A block of columns as sparse rows (CSR); what is not stored is 0, NaN is missing."""
 
-    matrix: Any
+    data: NDArray[Any]
+    indices: NDArray[Any]
+    indptr: NDArray[Any]
+    shape: tuple[int, int]
 
     kind = "sparse"
 
     @property
     def native(self) -> Any:
         """The cells as the native kernels take them."""
-        m = self.matrix
-        return m.data, m.indices, m.indptr, m.shape[1]
+        return self.data, self.indices, self.indptr, self.shape[1]
 
     @property
-    def shape(self) -> tuple[int, int]:
-        """Rows and columns."""
-        return self.matrix.shape[0], self.matrix.shape[1]
+    def matrix(self) -> Any:
+        """The cells as SciPy has them."""
+        return sparse.csr_array((self.data, self.indices, self.indptr), shape=self.shape)
 
     def numbers(self, rows: Any = slice(None)) -> Floats:
         """The cells of some rows as floats, zeros written out."""
@@ -65,7 +68,7 @@ class SparseBlock:
         """The same cells with every column of a row stored once, in order; the caller's matrix stays as it is."""
         matrix = self.matrix.copy()
         matrix.sum_duplicates()
-        return SparseBlock(matrix)
+        return SparseBlock(matrix.data, matrix.indices, matrix.indptr, self.shape)
 
 
 Block = DenseBlock | SparseBlock

@@ -15,7 +15,7 @@ from sunrise.arrays import Codes, Floats, Labels, Mask
 from sunrise.data.batch import Batch, Block, DenseBlock, SparseBlock
 from sunrise.support import Support
 
-_PLAIN = frozenset(np.dtype(t) for t in ["f8", "f4", "i8", "i4", "i2", "i1", "u1", "u2", "u4", "u8", "?"])
+_PLAIN = frozenset(np.dtype(t) for t in ["f8", "f4", "i8", "i4", "i2", "i1", "u1", "u2", "u4", "u8"])
 
 
 def _is_plain(x: Any) -> bool:
@@ -28,11 +28,14 @@ def _is_plain(x: Any) -> bool:
 
 def _in_place(x: NDArray[Any]) -> NDArray[Any]:
     """The array itself if the kernels can read it, else a copy they can."""
-    return (
-        x
-        if _is_plain(x)
-        else np.ascontiguousarray(x, dtype=np.float32 if x.dtype == np.float16 else np.float64)
-    )
+    if _is_plain(x):
+        return x
+    if x.dtype.kind == "b":
+        # Any byte but 0 is true; Rust, unlike NumPy, must never see a bool that is neither 0 nor 1.
+        return (x.view(np.uint8) != 0).view(np.uint8)
+    kept = x.dtype.newbyteorder("=")
+    dtype = kept if kept in _PLAIN else np.dtype(np.float32 if kept == np.float16 else np.float64)
+    return np.require(x, dtype, ["C", "A"])
 
 
 def table(estimator: Any, X: Any, *, fitting: bool) -> Batch:
@@ -67,13 +70,12 @@ def _careful_table(estimator: Any, X: Any, fitting: bool) -> Batch:
 
 
 def _sparse_block(matrix: Any) -> SparseBlock:
-    data = matrix.data if matrix.dtype in (np.float64, np.float32) else matrix.data.astype(np.float64)
-    indices, indptr = matrix.indices, matrix.indptr
-    if indices.dtype != indptr.dtype:
-        indices, indptr = indices.astype(np.int64), indptr.astype(np.int64)
-    if data is not matrix.data or indices is not matrix.indices:
-        matrix = sparse.csr_array((data, indices, indptr), shape=matrix.shape)
-    return SparseBlock(matrix)
+    plain = matrix.dtype in (np.float64, np.float32) and matrix.dtype.isnative
+    data = np.require(matrix.data, matrix.dtype if plain else np.float64, ["C", "A"])
+    parts = matrix.indices, matrix.indptr
+    narrow = all(part.dtype == np.int32 for part in parts)
+    indices, indptr = (np.require(part, np.int32 if narrow else np.int64, ["C", "A"]) for part in parts)
+    return SparseBlock(data, indices, indptr, matrix.shape)
 
 
 def _is_missing(value: Any) -> bool:
@@ -232,4 +234,4 @@ def weights(sample_weight: Any, n_rows: int) -> Floats | None:
         raise ValueError(
             "sample_weight is zero for every row: there is nothing to fit. Give at least one row a positive weight."
         )
-    return np.ascontiguousarray(weight)
+    return np.require(weight, requirements=["C", "A"])

@@ -99,25 +99,29 @@ def score(
     threads: int,
 ) -> tuple[NDArray[Any], int]:
     """Score rows: joint, log_proba or proba as rows x classes, None for the best class; and impossible rows."""
-    n, n_classes = batch.n_rows, len(log_prior)
+    rest = supports, forms, log_prior, fallback, output, threads
     try:
-        forbidden = _impossible(batch, supports, forms, n_classes, threads)
-        parts = zip(batch.blocks, supports, forms, strict=True)
-        blocks = [_scored(block, support, form.finite) for block, support, form in parts]
-        if forbidden is None:
-            # One pass straight to the output.
-            room: NDArray[Any] = np.empty(n, np.int64) if output is None else np.empty((n, n_classes))
-            impossible, incomplete = _native.score(
-                blocks, log_prior, fallback, room, output or "joint", threads
-            )
-            if not incomplete:
-                return room, impossible
-        # Some rows must be mended before they are normalised.
-        values = np.empty((n, n_classes))
-        _, incomplete = _native.score(blocks, log_prior, fallback, values, "joint", threads)
+        return _score(batch, *rest)
     except _native.NotCanonical:
-        whole = Batch(n, tuple(block.canonical() for block in batch.blocks))
-        return score(whole, supports, forms, log_prior, fallback, output, threads)
+        return _score(Batch(batch.n_rows, tuple(block.canonical() for block in batch.blocks)), *rest)
+
+
+def _score(
+    batch: Batch, supports: Any, forms: Any, log_prior: Floats, fallback: Floats, output: Any, threads: int
+) -> tuple[NDArray[Any], int]:
+    n, n_classes = batch.n_rows, len(log_prior)
+    forbidden = _impossible(batch, supports, forms, n_classes, threads)
+    parts = zip(batch.blocks, supports, forms, strict=True)
+    blocks = [_scored(block, support, form.finite) for block, support, form in parts]
+    if forbidden is None:
+        # One pass straight to the output.
+        room: NDArray[Any] = np.empty(n, np.int64) if output is None else np.empty((n, n_classes))
+        impossible, incomplete = _native.score(blocks, log_prior, fallback, room, output or "joint", threads)
+        if not incomplete:
+            return room, impossible
+    # Some rows must be mended before they are normalised.
+    values = np.empty((n, n_classes))
+    _, incomplete = _native.score(blocks, log_prior, fallback, values, "joint", threads)
     _mend(values, incomplete, batch, supports, forms, log_prior)
     if forbidden is not None:
         values = array.forbid(values, forbidden)
