@@ -7,29 +7,24 @@ A model is its statistics and its settings. Everything shown or used in predicti
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
-from functools import cached_property
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import NotFittedError
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from sunrise import _native, engines, labels
-from sunrise.arrays import Floats, Integers, Labels, Positions
-from sunrise.conjugate import log
+from sunrise.arrays import Floats, Labels
 from sunrise.data import read
-from sunrise.engines.array import CellError
+from sunrise.derived import Derived, Fitted, Settings
 from sunrise.explain import Explanation
-from sunrise.family import Family
-from sunrise.forms import Form
+from sunrise.given import Given
 from sunrise.linear import LinearForm
-from sunrise.prior import class_factors, class_probabilities
 from sunrise.stats import NeverSeenError, Stats
 from sunrise.support import REAL, Support
 
@@ -44,85 +39,6 @@ class ImpossibleRowWarning(UserWarning):
 
     Silence it with `warnings.filterwarnings("ignore", category=sunrise.ImpossibleRowWarning)`.
     """
-
-
-@dataclass(frozen=True)
-class Settings:
-    """What the constructor's arguments mean, read once at the start of a fit."""
-
-    families: tuple[Family, ...]
-    class_prior: Any
-    class_weight: Any
-    n_jobs: int | None
-
-    @property
-    def supports(self) -> tuple[Support, ...]:
-        """The supports of the families."""
-        return tuple(family.support for family in self.families)
-
-    @property
-    def shape(self) -> tuple[Any, ...]:
-        """What shaped the statistics: models must agree on it to be merged."""
-        return tuple(family.shape for family in self.families)
-
-
-class Derived:
-    """All that follows from statistics and settings; parameters are worked out when first asked for."""
-
-    def __init__(self, settings: Settings, stats: Stats, classes: Labels, prior: Any = None) -> None:
-        self.settings, self.classes = settings, classes
-        spread = stats.spread(classes)
-        factors = class_factors(settings.class_weight, spread)
-        self.stats = spread if factors is None else spread.scaled(factors)
-        wanted = settings.class_prior if prior is None else prior
-        self.class_prior = class_probabilities(wanted, self.stats)
-        self.log_class_prior = log(self.class_prior)
-        generative = len(classes) == 1 or all(family.generative for family in settings.families)
-        self.log_prior = self.log_class_prior if generative else np.zeros(len(classes))
-        self.supports = settings.supports
-
-    @property
-    def blocks(self) -> tuple[Any, ...]:
-        """Statistics of the blocks, class weights applied."""
-        return self.stats.blocks
-
-    @cached_property
-    def params(self) -> tuple[Any, ...]:
-        """Parameters of the blocks."""
-        families = self.settings.families
-        return tuple(
-            f.params(block, self.stats.weight) for f, block in zip(families, self.blocks, strict=True)
-        )
-
-    @cached_property
-    def forms(self) -> tuple[Form, ...]:
-        """How the blocks score their cells."""
-        return tuple(f.form(p) for f, p in zip(self.settings.families, self.params, strict=True))
-
-
-class Fitted:
-    """A fitted attribute: derived from the statistics, so it can be read and not set."""
-
-    def __init__(self, get: Callable[[Any], Any], doc: str, settable: bool = False) -> None:
-        self._get, self._settable, self.__doc__ = get, settable, doc
-
-    def __set_name__(self, owner: type, name: str) -> None:
-        self._name = name
-
-    def __get__(self, model: Any, owner: type | None = None) -> Any:
-        if model is None:
-            return self
-        if "_fitted" not in model.__dict__:
-            raise AttributeError(f"{type(model).__name__} has no {self._name} before it is fitted")
-        return self._get(model)
-
-    def __set__(self, model: Any, value: Any) -> None:
-        if not self._settable:
-            raise AttributeError(
-                f"{self._name} is derived from the statistics of {type(model).__name__} and cannot be set; "
-                f"to make a model from given numbers use {type(model).__name__}.from_parameters(...)"
-            )
-        model._set_class_prior(value)
 
 
 class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -272,7 +188,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 blocks.append(
                     engine.accumulate(block, family.terms, support, codes, weight, n_classes, n_threads)
                 )
-            except (_native.CellError, CellError) as error:
+            except _native.CellError as error:
                 read.refuse_cell(self, error.args, support)
         rows, total = engine.totals(codes, weight, n_classes)
         seen = np.flatnonzero(rows)
@@ -376,7 +292,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 output,
                 n_threads,
             )
-        except (_native.CellError, CellError) as error:
+        except _native.CellError as error:
             read.refuse_cell(self, error.args, fitted.supports[0])
         if impossible:
             warnings.warn(
@@ -427,7 +343,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 self.classes_,
                 columns or self._columns(),
             )
-        except CellError as error:
+        except _native.CellError as error:
             read.refuse_cell(self, error.args, fitted.supports[0])
 
     def to_linear(self) -> LinearForm:
@@ -503,76 +419,3 @@ class DiscreteNB(NaiveBayes):
         tags = super().__sklearn_tags__()
         tags.classifier_tags.poor_score = True  # the checks feed it numbers that are no counts
         return tags
-
-
-@dataclass(frozen=True)
-class Given:
-    """Parameters given by hand, with the statistics they stand for."""
-
-    classes: Labels
-    order: Positions
-    class_weight: Floats
-    updatable: bool
-
-    @property
-    def rows(self) -> Integers:
-        """Rows of each class, at least one: something is known of it."""
-        return np.maximum(np.rint(self.class_weight), 1).astype(np.int64)
-
-    @property
-    def block_rows(self) -> Integers:
-        """The same, for a block."""
-        return self.rows[:, None]
-
-    @property
-    def seen(self) -> Floats:
-        """Weight behind the parameters: their rows, or 1, which leaves every digit as given."""
-        return self.class_weight[:, None] if self.updatable else np.ones((len(self.classes), 1))
-
-    def matrix(
-        self, name: str, values: ArrayLike, lowest: float = -np.inf, highest: float = np.inf
-    ) -> Floats:
-        """Read a table of numbers, one row per class."""
-        table = np.asarray(values, dtype=float)
-        if table.ndim != 2 or len(table) != len(self.classes):
-            raise ValueError(
-                f"{name} must be a table with one row for each of {len(self.classes)} classes; "
-                f"its shape is {table.shape}"
-            )
-        bad = ~(np.isfinite(table) & (table >= lowest) & (table <= highest))
-        if bad.any():
-            c, j = np.argwhere(bad)[0]
-            raise ValueError(
-                f"{name}[{c}, {j}] is {table[c, j]:g}; it must be from {lowest:g} to {highest:g}"
-            )
-        return table[self.order]
-
-    def shares(self, name: str, values: ArrayLike) -> Floats:
-        """Read a table of probabilities that sum to 1 in every class."""
-        table = self.matrix(name, values, 0.0, 1.0)
-        wrong = ~np.isclose(table.sum(axis=1), 1.0)
-        if wrong.any():
-            c = int(np.argmax(wrong))
-            raise ValueError(
-                f"{name} must sum to 1 in every class; for {self.classes[c]!r} it is {table[c].sum():g}"
-            )
-        return table
-
-
-def given_parameters(classes: ArrayLike, class_prior: ArrayLike | None, rows: float | None) -> Given:
-    """Read what from_parameters of every family has in common."""
-    named = np.asarray(classes)
-    ordered = labels.sort(named)
-    if named.ndim != 1 or len(ordered) != len(named) or len(named) == 0:
-        raise ValueError("classes must be a list of different labels, at least one")
-    order = labels.locate(named, ordered)
-    prior = (
-        np.full(len(named), 1.0 / len(named)) if class_prior is None else np.asarray(class_prior, dtype=float)
-    )
-    if prior.shape != named.shape or (prior < 0).any() or not np.isclose(prior.sum(), 1.0):
-        raise ValueError(
-            f"class_prior must be {len(named)} probabilities that sum to 1, in the order of classes"
-        )
-    if rows is not None and (not rows > 0 or (prior == 0).any()):
-        raise ValueError("rows must be positive, and every class needs some: no class_prior of 0")
-    return Given(ordered, order, prior[order] * (1.0 if rows is None else float(rows)), rows is not None)

@@ -1,6 +1,7 @@
 //! Dense cells of any number type, read in place a block of rows at a time.
 
 use crate::fault::{CellFault, Fault};
+use crate::rows::Rows;
 use ndarray::{ArrayView2, Axis};
 use std::ops::Range;
 
@@ -209,6 +210,13 @@ impl<'a, T: Cell> Dense<'a, T> {
             }
         }
         Ok(())
+    }
+
+    /// The first refused cell of a row that counts, if any; `part` says which rows `rows` are.
+    pub fn find_fault_in(&self, part: Range<usize>, rows: Rows) -> Result<(), Fault> {
+        part.enumerate()
+            .filter(|(r, _)| rows.class(*r).is_some())
+            .try_for_each(|(_, row)| self.find_fault(row..row + 1))
     }
 
     /// These rows as read numbers, row by row: in place where they are that already, else in `scratch`.

@@ -1,10 +1,11 @@
 //! How often every level of every column stands in every class.
 
 use crate::cells::{Cell, Dense, MISSING};
-use crate::csr::{by_class, Csr, Index};
-use crate::fault::{check_rows, row_class, CellFault, Fault};
+use crate::csr::{Csr, Index};
+use crate::fault::{CellFault, Fault};
+use crate::rows::Rows;
 use crate::vectorised;
-use crate::work::{pieces, run};
+use crate::work::{blocks, pieces, run};
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 
@@ -100,14 +101,14 @@ impl Tallies {
 
     /// Counts a block of rows, or says which (row, column) holds a negative code.
     #[inline(always)]
-    fn add(&mut self, codes: &[i64], y: &[i32], w: Option<&[f64]>) -> Result<(), (usize, usize)> {
+    fn add(&mut self, codes: &[i64], rows: Rows) -> Result<(), (usize, usize)> {
         let largest = codes.iter().fold(0, |top, &code| top.max(code));
         if largest >= self.room as i64 && largest < (1 << 16) {
             self.grow((largest as usize + 1).next_power_of_two());
         }
         let (room, columns) = (self.room, self.columns);
-        for r in 0..y.len() {
-            let Some((c, w)) = row_class(r, y, w) else { continue };
+        for r in 0..rows.len() {
+            let Some((c, w)) = rows.class(r) else { continue };
             let row = &codes[r * columns..][..columns];
             let class = c * columns * room..(c + 1) * columns * room;
             let mut odd = false;
@@ -171,34 +172,23 @@ impl Tallies {
 }
 
 /// Counts of a dense matrix of level codes.
-pub fn dense<T: Cell>(
-    x: &Dense<T>,
-    y: &[i32],
-    w: Option<&[f64]>,
-    classes: usize,
-    threads: usize,
-) -> Result<Counts, Fault> {
+pub fn dense<T: Cell>(x: &Dense<T>, rows: Rows, threads: usize) -> Result<Counts, Fault> {
     let columns = x.columns();
-    check_rows(x.rows(), x.columns(), classes, y, w)?;
-    if classes * columns == 0 {
-        return Ok(finish(columns, classes, Sorted::new()));
+    if rows.table(x.rows(), columns)? == 0 {
+        return Ok(finish(columns, rows.classes, Sorted::new()));
     }
     // A piece's counters are 32 bits wide, so it has fewer rows than they can count.
     let most = 16.max(x.rows() >> 31);
-    let parts = run(threads, pieces(x.rows(), (8 * classes).max(4096), most), |rows: Range<usize>| {
-        let mut tallies = Tallies::new(classes, columns, w.is_some());
+    let tasks = pieces(x.rows(), (8 * rows.classes).max(4096), most);
+    let parts = run(threads, tasks, |piece: Range<usize>| {
+        let mut tallies = Tallies::new(rows.classes, columns, rows.weighted());
         let mut scratch = Vec::new();
-        let block = (65_536 / columns).clamp(16, 1024);
         vectorised(
             #[inline(always)]
             || {
-                let mut at = rows.start;
-                while at < rows.end {
-                    let part = at..rows.end.min(at + block);
-                    at = part.end;
+                for part in blocks(piece, (65_536 / columns).clamp(16, 1024)) {
                     let codes = x.codes(part.clone(), &mut scratch)?;
-                    let added = tallies.add(codes, &y[part.clone()], w.map(|w| &w[part.clone()]));
-                    added.map_err(|(r, column)| {
+                    tallies.add(codes, rows.part(part.clone())).map_err(|(r, column)| {
                         let row = part.start + r;
                         Fault::Cell { what: CellFault::Below, row, column, value: x.number(row, column) }
                     })?;
@@ -212,35 +202,25 @@ pub fn dense<T: Cell>(
     for part in parts {
         part?.join(&mut sorted);
     }
-    Ok(finish(columns, classes, sorted))
+    Ok(finish(columns, rows.classes, sorted))
 }
 
 /// Counts of a sparse matrix of level codes; a cell that is not stored has code 0.
-pub fn sparse<T: Cell, I: Index>(
-    x: &Csr<T, I>,
-    y: &[i32],
-    w: Option<&[f64]>,
-    classes: usize,
-    threads: usize,
-) -> Result<Counts, Fault> {
-    check_rows(x.rows(), x.columns(), classes, y, w)?;
-    let (order, begin) = by_class(classes, y, w);
-    let parts = run(threads, (0..classes).collect(), |c: usize| {
-        let class = &order[begin[c]..begin[c + 1]];
+pub fn sparse<T: Cell, I: Index>(x: &Csr<T, I>, rows: Rows, threads: usize) -> Result<Counts, Fault> {
+    rows.table(x.rows(), x.columns())?;
+    let grouped = rows.by_class();
+    let parts = run(threads, (0..rows.classes).collect(), |c: usize| {
+        let class = grouped.class(c);
         let mut seen: HashMap<(usize, i64), Tally> = HashMap::new();
         // What is left of the class once stored cells and missing ones are taken away is code 0.
-        let total: f64 = class.iter().map(|&r| w.map_or(1.0, |w| w[r])).sum();
+        let total: f64 = class.iter().map(|&r| rows.weight(r)).sum();
         let mut zeros = vec![(class.len() as i64, total); x.columns()];
         for &r in class {
-            let weight = w.map_or(1.0, |w| w[r]);
+            let weight = rows.weight(r);
             let (indices, cells) = x.canonical_row(r)?;
             for (j, cell) in indices.iter().map(|j| j.at()).zip(cells) {
-                let code = cell.code().map_err(|what| Fault::Cell {
-                    what,
-                    row: r,
-                    column: j,
-                    value: cell.number(),
-                })?;
+                let refused = |what| Fault::Cell { what, row: r, column: j, value: cell.number() };
+                let code = cell.code().map_err(refused)?;
                 if code == 0 {
                     continue;
                 }
@@ -260,10 +240,10 @@ pub fn sparse<T: Cell, I: Index>(
     let mut sorted = Sorted::new();
     for (c, part) in parts.into_iter().enumerate() {
         for (key, tally) in part? {
-            sorted.entry(key).or_insert_with(|| vec![(0, 0.0); classes])[c] = tally;
+            sorted.entry(key).or_insert_with(|| vec![(0, 0.0); rows.classes])[c] = tally;
         }
     }
-    Ok(finish(x.columns(), classes, sorted))
+    Ok(finish(x.columns(), rows.classes, sorted))
 }
 
 #[cfg(test)]
@@ -276,7 +256,8 @@ mod tests {
     #[test]
     fn small_and_huge_codes_are_counted_without_a_cell_for_each() {
         let x = array![[0_i64, 1_000_000_000], [3, 5], [3, 1_000_000_000]];
-        let counts = dense(&Dense::new(x.view(), Reading::REAL), &[0, 1, 1], None, 2, 1).unwrap();
+        let counts =
+            dense(&Dense::new(x.view(), Reading::REAL), Rows::new(&[0, 1, 1], None, 2).unwrap(), 1).unwrap();
         assert_eq!(counts.offsets, [0, 2, 4]);
         assert_eq!(counts.codes, [0, 3, 5, 1_000_000_000]);
         assert_eq!(counts.rows, [1, 0, 0, 1, 0, 2, 1, 1]);
@@ -285,17 +266,19 @@ mod tests {
     #[test]
     fn sparse_means_code_zero() {
         let csr = Csr::new(&[2.0, f64::NAN], &[1_i32, 0], &[0, 1, 2, 2], 2).unwrap();
-        let counts = sparse(&csr, &[0, 0, 0], None, 1, 1).unwrap();
+        let counts = sparse(&csr, Rows::new(&[0, 0, 0], None, 1).unwrap(), 1).unwrap();
         assert_eq!((counts.codes, counts.rows), (vec![0, 0, 2], vec![2, 2, 1]));
     }
 
     #[test]
     fn negative_and_fractional_codes_are_refused() {
         let x = array![[0_i64, -2]];
-        let fault = dense(&Dense::new(x.view(), Reading::REAL), &[0], None, 1, 1).unwrap_err();
+        let fault =
+            dense(&Dense::new(x.view(), Reading::REAL), Rows::new(&[0], None, 1).unwrap(), 1).unwrap_err();
         assert!(matches!(fault, Fault::Cell { what: CellFault::Below, row: 0, column: 1, .. }));
         let x = array![[0.5_f32]];
-        let fault = dense(&Dense::new(x.view(), Reading::REAL), &[0], None, 1, 1).unwrap_err();
+        let fault =
+            dense(&Dense::new(x.view(), Reading::REAL), Rows::new(&[0], None, 1).unwrap(), 1).unwrap_err();
         assert!(matches!(fault, Fault::Cell { what: CellFault::Fraction, .. }));
     }
 }

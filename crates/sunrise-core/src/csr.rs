@@ -95,26 +95,3 @@ impl<'a, T: Cell, I: Index> Csr<'a, T, I> {
         Fault::shape(format!("the sparse matrix is broken: a column index is not below {}", self.columns))
     }
 }
-
-/// Rows grouped by class in their order, with where each class begins; skipped rows are left out.
-pub fn by_class(classes: usize, y: &[i32], w: Option<&[f64]>) -> (Vec<usize>, Vec<usize>) {
-    use crate::fault::row_class;
-    let mut begin = vec![0; classes + 1];
-    for r in 0..y.len() {
-        if let Some((c, _)) = row_class(r, y, w) {
-            begin[c + 1] += 1;
-        }
-    }
-    for c in 0..classes {
-        begin[c + 1] += begin[c];
-    }
-    let mut at = begin.clone();
-    let mut order = vec![0; begin[classes]];
-    for r in 0..y.len() {
-        if let Some((c, _)) = row_class(r, y, w) {
-            order[at[c]] = r;
-            at[c] += 1;
-        }
-    }
-    (order, begin)
-}

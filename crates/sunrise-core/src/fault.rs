@@ -58,36 +58,3 @@ pub fn afford(rows: usize, columns: usize) -> Result<(), Fault> {
     let bytes = cells(cells(rows, columns)?, BYTES)?;
     Vec::<u8>::new().try_reserve_exact(bytes).map_err(|_| Fault::Memory)
 }
-
-/// Checks the shape of the work, the label codes and the weights.
-pub fn check_rows(
-    rows: usize,
-    columns: usize,
-    classes: usize,
-    y: &[i32],
-    w: Option<&[f64]>,
-) -> Result<(), Fault> {
-    afford(classes.max(1), columns.max(1))?;
-    if y.len() != rows {
-        return Err(Fault::shape(format!("{} label codes for {rows} rows", y.len())));
-    }
-    if w.is_some_and(|w| w.len() != rows) {
-        return Err(Fault::shape(format!("the weights are not one for each of {rows} rows")));
-    }
-    let classes = i32::try_from(classes).map_err(|_| Fault::shape("too many classes"))?;
-    if y.iter().fold(-1, |top, &c| top.max(c)) >= classes {
-        return Err(Fault::shape("a label code is not below the number of classes"));
-    }
-    Ok(())
-}
-
-/// The class and weight of a row, or `None` where the row counts for nothing.
-#[inline(always)]
-pub fn row_class(r: usize, y: &[i32], w: Option<&[f64]>) -> Option<(usize, f64)> {
-    let weight = w.map_or(1.0, |w| w[r]);
-    if y[r] < 0 || weight == 0.0 {
-        None
-    } else {
-        Some((y[r] as usize, weight))
-    }
-}

@@ -15,6 +15,7 @@ pub mod labels;
 pub mod linear;
 pub mod moments;
 pub mod normalise;
+pub mod rows;
 pub mod score;
 pub mod sums;
 pub mod table;

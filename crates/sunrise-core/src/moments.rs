@@ -5,10 +5,11 @@
 //! mean is known beyond the precision of one float and merging loses nothing.
 
 use crate::cells::{Cell, Dense, Reading};
-use crate::csr::{by_class, Csr, Index};
-use crate::fault::{check_rows, row_class, Fault};
+use crate::csr::{Csr, Index};
+use crate::fault::Fault;
+use crate::rows::Rows;
 use crate::vectorised;
-use crate::work::{pieces, run};
+use crate::work::{blocks, pieces, run};
 use std::ops::Range;
 
 /// Moments of every class and column, each vector classes x columns.
@@ -87,13 +88,13 @@ impl Block {
 
     /// Fills in the moments of a block; false where a cell is not finite.
     #[inline(always)]
-    fn fill(&mut self, cells: &[f64], columns: usize, y: &[i32], w: Option<&[f64]>) -> bool {
+    fn fill(&mut self, cells: &[f64], columns: usize, rows: Rows) -> bool {
         for &c in &self.present {
             (self.count[c], self.weight[c]) = (0, 0.0);
         }
         self.present.clear();
-        for r in 0..y.len() {
-            if let Some((c, weight)) = row_class(r, y, w) {
+        for r in 0..rows.len() {
+            if let Some((c, weight)) = rows.class(r) {
                 if self.count[c] == 0 {
                     self.present.push(c);
                     self.part.anchor[c * columns..][..columns].fill(0.0);
@@ -122,8 +123,8 @@ impl Block {
         if !finite {
             return false;
         }
-        for r in 0..y.len() {
-            if let Some((c, weight)) = row_class(r, y, w) {
+        for r in 0..rows.len() {
+            if let Some((c, weight)) = rows.class(r) {
                 let class = c * columns..(c + 1) * columns;
                 let anchor = &self.part.anchor[class.clone()];
                 let (x1, x2) = (&mut self.part.x[class.clone()], &mut self.part.x2[class]);
@@ -140,7 +141,7 @@ impl Block {
     }
 
     /// The same for a block with missing cells, cell by cell.
-    fn fill_observed(&mut self, cells: &[f64], columns: usize, y: &[i32], w: Option<&[f64]>) {
+    fn fill_observed(&mut self, cells: &[f64], columns: usize, rows: Rows) {
         let part = &mut self.part;
         for &c in &self.present {
             for at in c * columns..(c + 1) * columns {
@@ -149,8 +150,8 @@ impl Block {
             }
         }
         for pass in 0..2 {
-            for r in 0..y.len() {
-                let Some((c, weight)) = row_class(r, y, w) else { continue };
+            for r in 0..rows.len() {
+                let Some((c, weight)) = rows.class(r) else { continue };
                 for (j, &x) in cells[r * columns..][..columns].iter().enumerate() {
                     let at = c * columns + j;
                     if x.is_nan() {
@@ -181,38 +182,28 @@ impl Block {
 }
 
 /// Moments of a dense matrix.
-pub fn dense<T: Cell>(
-    x: &Dense<T>,
-    y: &[i32],
-    w: Option<&[f64]>,
-    classes: usize,
-    threads: usize,
-) -> Result<Moments, Fault> {
+pub fn dense<T: Cell>(x: &Dense<T>, rows: Rows, threads: usize) -> Result<Moments, Fault> {
     let columns = x.columns();
-    check_rows(x.rows(), x.columns(), classes, y, w)?;
-    let cells = classes * columns;
+    let cells = rows.table(x.rows(), columns)?;
     if cells == 0 {
         return Ok(Moments::zeros(cells));
     }
     // Every piece holds a table of its own: no more of them than 64 MiB pay for.
     let most = (64 << 20) / (cells * 40) + 1;
-    let tasks = pieces(x.rows(), (8 * classes).max(2048), most.min(16));
-    let parts = run(threads, tasks, |rows: Range<usize>| {
+    let tasks = pieces(x.rows(), (8 * rows.classes).max(2048), most.min(16));
+    let parts = run(threads, tasks, |piece: Range<usize>| {
         let mut total = Moments::zeros(cells);
-        let mut block = Block::new(classes, columns);
+        let mut block = Block::new(rows.classes, columns);
         let mut scratch = Vec::new();
         vectorised(
             #[inline(always)]
             || {
-                let mut at = rows.start;
-                while at < rows.end {
-                    let part = at..rows.end.min(at + block_rows(columns));
-                    at = part.end;
+                for part in blocks(piece, block_rows(columns)) {
                     let numbers = x.numbers(part.clone(), &mut scratch)?;
-                    let (y, w) = (&y[part.clone()], w.map(|w| &w[part.clone()]));
-                    if !block.fill(numbers, columns, y, w) {
-                        find_infinity(x, part.clone(), y, w)?;
-                        block.fill_observed(numbers, columns, y, w);
+                    let rows = rows.part(part.clone());
+                    if !block.fill(numbers, columns, rows) {
+                        x.find_fault_in(part, rows)?;
+                        block.fill_observed(numbers, columns, rows);
                     }
                     for &c in &block.present {
                         total.merge(&block.part, c * columns..(c + 1) * columns);
@@ -230,35 +221,11 @@ pub fn dense<T: Cell>(
     Ok(total)
 }
 
-/// Refuses an infinity in a row that counts.
-fn find_infinity<T: Cell>(
-    x: &Dense<T>,
-    part: Range<usize>,
-    y: &[i32],
-    w: Option<&[f64]>,
-) -> Result<(), Fault> {
-    for (r, row) in part.enumerate() {
-        if row_class(r, y, w).is_some() {
-            x.find_fault(row..row + 1)?;
-        }
-    }
-    Ok(())
-}
-
 /// Moments of a sparse matrix, class by class; the cells that are not stored join in closed form.
-pub fn sparse<T: Cell, I: Index>(
-    x: &Csr<T, I>,
-    y: &[i32],
-    w: Option<&[f64]>,
-    classes: usize,
-    threads: usize,
-) -> Result<Moments, Fault> {
-    let columns = x.columns();
-    check_rows(x.rows(), x.columns(), classes, y, w)?;
-    let (order, begin) = by_class(classes, y, w);
-    let parts = run(threads, (0..classes).collect(), |c: usize| {
-        sparse_class(x, w, &order[begin[c]..begin[c + 1]], columns)
-    });
+pub fn sparse<T: Cell, I: Index>(x: &Csr<T, I>, rows: Rows, threads: usize) -> Result<Moments, Fault> {
+    rows.table(x.rows(), x.columns())?;
+    let grouped = rows.by_class();
+    let parts = run(threads, (0..rows.classes).collect(), |c: usize| sparse_class(x, rows, grouped.class(c)));
     let mut total = Moments::zeros(0);
     for part in parts {
         let part = part?;
@@ -272,20 +239,15 @@ pub fn sparse<T: Cell, I: Index>(
 }
 
 /// Moments of the rows of one class.
-fn sparse_class<T: Cell, I: Index>(
-    x: &Csr<T, I>,
-    w: Option<&[f64]>,
-    rows: &[usize],
-    columns: usize,
-) -> Result<Moments, Fault> {
-    let weight_of = |r: usize| w.map_or(1.0, |w| w[r]);
+fn sparse_class<T: Cell, I: Index>(x: &Csr<T, I>, rows: Rows, class: &[usize]) -> Result<Moments, Fault> {
+    let columns = x.columns();
     let mut m = Moments::zeros(columns);
     let mut missing = vec![0.0; columns];
     let mut stored = vec![(0_i64, 0.0); columns];
-    m.rows.fill(rows.len() as i64);
-    for &r in rows {
+    m.rows.fill(class.len() as i64);
+    for &r in class {
         let (indices, cells) = x.canonical_row(r)?;
-        let weight = weight_of(r);
+        let weight = rows.weight(r);
         for (j, value) in indices.iter().map(|j| j.at()).zip(cells.iter().map(|cell| cell.number())) {
             if value.is_nan() {
                 m.rows[j] -= 1;
@@ -299,7 +261,7 @@ fn sparse_class<T: Cell, I: Index>(
             }
         }
     }
-    let weight: f64 = rows.iter().map(|&r| weight_of(r)).sum();
+    let weight: f64 = class.iter().map(|&r| rows.weight(r)).sum();
     for (j, missing) in missing.into_iter().enumerate() {
         if m.rows[j] > 0 {
             m.seen[j] = weight - missing;
@@ -308,9 +270,9 @@ fn sparse_class<T: Cell, I: Index>(
             m.anchor[j] = 0.0;
         }
     }
-    for &r in rows {
+    for &r in class {
         let (indices, cells) = x.canonical_row(r)?;
-        let weight = weight_of(r);
+        let weight = rows.weight(r);
         for (j, value) in indices.iter().map(|j| j.at()).zip(cells.iter().map(|cell| cell.number())) {
             if !value.is_nan() {
                 let d = value - m.anchor[j];
@@ -337,7 +299,7 @@ mod tests {
     use ndarray::{Array2, ShapeBuilder};
 
     fn moments(x: &Array2<f64>, y: &[i32], threads: usize) -> Moments {
-        dense(&Dense::new(x.view(), Reading::REAL), y, None, 2, threads).unwrap()
+        dense(&Dense::new(x.view(), Reading::REAL), Rows::new(y, None, 2).unwrap(), threads).unwrap()
     }
 
     #[test]
@@ -372,7 +334,8 @@ mod tests {
         x[(3, 1)] = f64::NAN;
         assert_eq!(moments(&x, &[0, 0, 0, 0, 1], 1).rows, [4, 3, 1, 1]);
         x[(2, 0)] = f64::NEG_INFINITY;
-        let fault = dense(&Dense::new(x.view(), Reading::REAL), &[0; 5], None, 1, 1).unwrap_err();
+        let fault =
+            dense(&Dense::new(x.view(), Reading::REAL), Rows::new(&[0; 5], None, 1).unwrap(), 1).unwrap_err();
         assert!(matches!(fault, Fault::Cell { row: 2, column: 0, .. }));
     }
 }

@@ -1,24 +1,12 @@
-//! Weighted sums of cells per class and column, and the rows and weight of the classes.
+//! Weighted sums of cells per class and column.
 
 use crate::cells::{Cell, Dense, Reading};
-use crate::csr::{by_class, Csr, Index};
-use crate::fault::{check_rows, row_class, Fault};
+use crate::csr::{Csr, Index};
+use crate::fault::Fault;
+use crate::rows::Rows;
 use crate::vectorised;
-use crate::work::{pieces, run};
+use crate::work::{blocks, pieces, run};
 use std::ops::Range;
-
-/// Rows and weight of every class.
-pub fn totals(y: &[i32], w: Option<&[f64]>, classes: usize) -> Result<(Vec<i64>, Vec<f64>), Fault> {
-    check_rows(y.len(), 1, classes, y, w)?;
-    let (mut rows, mut weight) = (vec![0; classes], vec![0.0; classes]);
-    for r in 0..y.len() {
-        if let Some((c, w)) = row_class(r, y, w) {
-            rows[c] += 1;
-            weight[c] += w;
-        }
-    }
-    Ok((rows, weight))
-}
 
 /// Sums of every class and column, each vector classes x columns.
 #[derive(Clone, Debug, Default)]
@@ -56,40 +44,30 @@ impl Sums {
 const BLOCK: usize = 256;
 
 /// Sums of a dense matrix.
-pub fn dense<T: Cell>(
-    x: &Dense<T>,
-    y: &[i32],
-    w: Option<&[f64]>,
-    classes: usize,
-    threads: usize,
-) -> Result<Sums, Fault> {
+pub fn dense<T: Cell>(x: &Dense<T>, rows: Rows, threads: usize) -> Result<Sums, Fault> {
     let columns = x.columns();
-    check_rows(x.rows(), x.columns(), classes, y, w)?;
-    let cells = classes * columns;
+    let cells = rows.table(x.rows(), columns)?;
     if cells == 0 {
         return Ok(Sums::zeros(cells));
     }
     let most = (64 << 20) / (cells * 8) + 1;
-    let tasks = pieces(x.rows(), (8 * classes).max(2048), most.min(16));
-    let parts = run(threads, tasks, |rows: Range<usize>| {
+    let tasks = pieces(x.rows(), (8 * rows.classes).max(2048), most.min(16));
+    let parts = run(threads, tasks, |piece: Range<usize>| {
         let mut total = Sums::zeros(cells);
         let mut sum = vec![0.0; cells];
         let mut scratch = Vec::new();
         vectorised(
             #[inline(always)]
             || {
-                let mut at = rows.start;
-                while at < rows.end {
-                    let part = at..rows.end.min(at + BLOCK);
-                    at = part.end;
+                for part in blocks(piece, BLOCK) {
                     let numbers = x.numbers(part.clone(), &mut scratch)?;
-                    let (y, w) = (&y[part.clone()], w.map(|w| &w[part.clone()]));
+                    let rows = rows.part(part.clone());
                     sum.fill(0.0);
-                    let sound = add_rows(numbers, columns, x.reading, y, w, &mut sum);
-                    if sound {
+                    if add_rows(numbers, columns, x.reading, rows, &mut sum) {
                         total.x.iter_mut().zip(&sum).for_each(|(a, b)| *a += b);
                     } else {
-                        add_observed(x, part, numbers, y, w, &mut total)?;
+                        x.find_fault_in(part, rows)?;
+                        add_observed(numbers, columns, rows, &mut total);
                     }
                 }
                 Ok(())
@@ -106,17 +84,10 @@ pub fn dense<T: Cell>(
 
 /// Adds up a block; false where a cell is missing or refused.
 #[inline(always)]
-fn add_rows(
-    cells: &[f64],
-    columns: usize,
-    reading: Reading,
-    y: &[i32],
-    w: Option<&[f64]>,
-    sum: &mut [f64],
-) -> bool {
+fn add_rows(cells: &[f64], columns: usize, reading: Reading, rows: Rows, sum: &mut [f64]) -> bool {
     let mut refused = false;
-    for r in 0..y.len() {
-        if let Some((c, weight)) = row_class(r, y, w) {
+    for r in 0..rows.len() {
+        if let Some((c, weight)) = rows.class(r) {
             let row = &cells[r * columns..][..columns];
             for (s, x) in sum[c * columns..][..columns].iter_mut().zip(row) {
                 *s += weight * x;
@@ -131,18 +102,9 @@ fn add_rows(
 }
 
 /// Adds up a block cell by cell, leaving out the missing ones.
-fn add_observed<T: Cell>(
-    x: &Dense<T>,
-    part: Range<usize>,
-    cells: &[f64],
-    y: &[i32],
-    w: Option<&[f64]>,
-    total: &mut Sums,
-) -> Result<(), Fault> {
-    let columns = x.columns();
-    for (r, row) in part.enumerate() {
-        let Some((c, weight)) = row_class(r, y, w) else { continue };
-        x.find_fault(row..row + 1)?;
+fn add_observed(cells: &[f64], columns: usize, rows: Rows, total: &mut Sums) {
+    for r in 0..rows.len() {
+        let Some((c, weight)) = rows.class(r) else { continue };
         for (j, &value) in cells[r * columns..][..columns].iter().enumerate() {
             if value.is_nan() {
                 total.miss(c * columns + j, weight);
@@ -151,7 +113,6 @@ fn add_observed<T: Cell>(
             }
         }
     }
-    Ok(())
 }
 
 /// Sums of a sparse matrix.
@@ -161,30 +122,26 @@ fn add_observed<T: Cell>(
 pub fn sparse<T: Cell, I: Index>(
     x: &Csr<T, I>,
     reading: Reading,
-    y: &[i32],
-    w: Option<&[f64]>,
-    classes: usize,
+    rows: Rows,
     threads: usize,
 ) -> Result<Sums, Fault> {
     let columns = x.columns();
-    check_rows(x.rows(), x.columns(), classes, y, w)?;
-    if classes * columns == 0 {
-        return Ok(Sums::zeros(classes * columns));
+    let cells = rows.table(x.rows(), columns)?;
+    let mut total = Sums::zeros(cells);
+    if cells == 0 {
+        return Ok(total);
     }
-    let (order, begin) = by_class(classes, y, w);
+    let grouped = rows.by_class();
     let longest = x.rows().div_ceil(16).max(1024);
-    let mut total = vec![0.0; classes * columns];
     let mut tasks = Vec::new();
-    for (c, sum) in total.chunks_exact_mut(columns).enumerate() {
-        let class = &order[begin[c]..begin[c + 1]];
-        let mut target = Some(sum);
-        for segment in class.chunks(longest) {
-            tasks.push((c, segment, target.take()));
-        }
+    for (c, sum) in total.x.chunks_exact_mut(columns).enumerate() {
+        // The first segment of a class adds to the table itself, the others to sums of their own.
+        let mut table = Some(sum);
+        tasks.extend(grouped.class(c).chunks(longest).map(|segment| (c, segment, table.take())));
     }
-    let parts = run(threads, tasks, |(c, segment, target)| {
+    let parts = run(threads, tasks, |(c, segment, table)| {
         let mut own = Vec::new();
-        let sum = match target {
+        let sum = match table {
             Some(sum) => sum,
             None => {
                 own = vec![0.0; columns];
@@ -193,30 +150,25 @@ pub fn sparse<T: Cell, I: Index>(
         };
         let whole = vectorised(
             #[inline(always)]
-            || add_segment(x, reading, w, segment, sum),
+            || add_segment(x, reading, rows, segment, sum),
         )?;
         Ok((c, own, whole))
     });
     let mut whole = true;
-    let mut rest = Vec::new();
     for part in parts {
         let (c, own, sound) = part?;
         whole &= sound;
-        rest.push((c, own));
+        total.x[c * columns..][..columns].iter_mut().zip(&own).for_each(|(a, b)| *a += b);
     }
-    let mut total = Sums { x: total, missing: Default::default() };
-    if !whole {
-        // Something is missing somewhere: once more, looking at every cell.
-        total = Sums::zeros(classes * columns);
-        for c in 0..classes {
-            for &r in &order[begin[c]..begin[c + 1]] {
-                add_observed_sparse(x, reading, c, r, w.map_or(1.0, |w| w[r]), &mut total)?;
-            }
-        }
+    if whole {
         return Ok(total);
     }
-    for (c, own) in rest {
-        total.x[c * columns..][..columns].iter_mut().zip(&own).for_each(|(a, b)| *a += b);
+    // Something is missing somewhere: once more, looking at every cell.
+    total = Sums::zeros(cells);
+    for c in 0..rows.classes {
+        for &r in grouped.class(c) {
+            add_observed_sparse(x, reading, c, r, rows.weight(r), &mut total)?;
+        }
     }
     Ok(total)
 }
@@ -226,13 +178,13 @@ pub fn sparse<T: Cell, I: Index>(
 fn add_segment<T: Cell, I: Index>(
     x: &Csr<T, I>,
     reading: Reading,
-    w: Option<&[f64]>,
-    rows: &[usize],
+    rows: Rows,
+    segment: &[usize],
     sum: &mut [f64],
 ) -> Result<bool, Fault> {
     let mut sound = true;
-    for &r in rows {
-        let weight = w.map_or(1.0, |w| w[r]);
+    for &r in segment {
+        let weight = rows.weight(r);
         let (indices, cells) = if reading.above.is_some() { x.canonical_row(r)? } else { x.row(r) };
         for (j, cell) in indices.iter().zip(cells) {
             let value = cell.number();
@@ -246,6 +198,7 @@ fn add_segment<T: Cell, I: Index>(
     Ok(sound)
 }
 
+/// Adds up a row cell by cell, leaving out the missing ones.
 fn add_observed_sparse<T: Cell, I: Index>(
     x: &Csr<T, I>,
     reading: Reading,
@@ -282,14 +235,16 @@ mod tests {
     #[test]
     fn missing_cells_are_counted_apart() {
         let x = array![[1.0, f64::NAN], [2.0, 4.0]];
-        let s = dense(&Dense::new(x.view(), COUNTS), &[0, 0], Some(&[3.0, 1.0]), 1, 1).unwrap();
+        let s = dense(&Dense::new(x.view(), COUNTS), Rows::new(&[0, 0], Some(&[3.0, 1.0]), 1).unwrap(), 1)
+            .unwrap();
         assert_eq!((s.x, s.missing), (vec![5.0, 4.0], (vec![0, 1], vec![0.0, 3.0])));
     }
 
     #[test]
     fn a_negative_count_is_named() {
         let x = array![[1.0, 2.0], [2.0, -4.0]];
-        let fault = dense(&Dense::new(x.view(), COUNTS), &[0, 0], None, 1, 1).unwrap_err();
+        let fault =
+            dense(&Dense::new(x.view(), COUNTS), Rows::new(&[0, 0], None, 1).unwrap(), 1).unwrap_err();
         assert!(matches!(fault, Fault::Cell { row: 1, column: 1, value, .. } if value == -4.0));
     }
 
@@ -310,9 +265,10 @@ mod tests {
                 }
                 indptr.push(data.len() as i32);
             }
-            let a = dense(&Dense::new(x, COUNTS), &y, None, 3, 1).unwrap();
+            let labelled = Rows::new(&y, None, 3).unwrap();
+            let a = dense(&Dense::new(x, COUNTS), labelled, 1).unwrap();
             let csr = Csr::new(&data, &indices, &indptr, 6).unwrap();
-            let b = sparse(&csr, COUNTS, &y, None, 3, threads).unwrap();
+            let b = sparse(&csr, COUNTS, labelled, threads).unwrap();
             prop_assert_eq!(a.x, b.x);
         }
     }

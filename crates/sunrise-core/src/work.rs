@@ -10,6 +10,12 @@ pub fn pieces(n: usize, smallest: usize, most: usize) -> Vec<Range<usize>> {
     (0..count).map(|k| n * k / count..n * (k + 1) / count).collect()
 }
 
+/// Cuts a range into blocks of `size` rows; the last may be shorter.
+pub fn blocks(rows: Range<usize>, size: usize) -> impl Iterator<Item = Range<usize>> {
+    let Range { start, end } = rows;
+    (start..end).step_by(size.max(1)).map(move |at| at..end.min(at + size.max(1)))
+}
+
 /// Runs `work` on every task, on up to `threads` threads, and returns the results in the tasks' order.
 ///
 /// The calling thread works too, so a machine that refuses new threads still gets the job done.

@@ -13,6 +13,7 @@ use pyo3::create_exception;
 use pyo3::exceptions::{PyMemoryError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use sunrise_core::fault::{CellFault, Fault};
+use sunrise_core::rows::Rows;
 use sunrise_core::{counts, labels, moments, sums};
 
 create_exception!(_native, CellError, PyValueError, "One cell cannot be used: (why, row, column, value).");
@@ -80,7 +81,8 @@ fn totals<'py>(
     classes: usize,
 ) -> PyResult<(Integers<'py>, Floats<'py>)> {
     let (y, w) = (slice(&y)?, w.as_ref().map(slice).transpose()?);
-    let (rows, weight) = py.detach(|| sums::totals(y, w, classes)).map_err(raise)?;
+    let rows = Rows::new(y, w, classes).map_err(raise)?;
+    let (rows, weight) = py.detach(|| rows.totals()).map_err(raise)?;
     Ok((rows.into_pyarray(py), weight.into_pyarray(py)))
 }
 
@@ -98,9 +100,10 @@ fn sums_of<'py>(
     threads: usize,
 ) -> PyResult<(Floats<'py>, Missing<'py>)> {
     let (y, w) = (slice(&y)?, w.as_ref().map(slice).transpose()?);
+    let rows = Rows::new(y, w, classes).map_err(raise)?;
     let found = cells::dispatch!(&x, reading.0, py,
-        dense => sums::dense(&dense, y, w, classes, threads),
-        sparse => sums::sparse(&sparse, reading.0, y, w, classes, threads));
+        dense => sums::dense(&dense, rows, threads),
+        sparse => sums::sparse(&sparse, reading.0, rows, threads));
     let sums = found.map_err(raise)?;
     let (rows, weight) = sums.missing;
     let missing = (!rows.is_empty()).then(|| (rows.into_pyarray(py), weight.into_pyarray(py)));
@@ -120,9 +123,10 @@ fn moments_of<'py>(
     threads: usize,
 ) -> PyResult<Moments<'py>> {
     let (y, w) = (slice(&y)?, w.as_ref().map(slice).transpose()?);
+    let rows = Rows::new(y, w, classes).map_err(raise)?;
     let found = cells::dispatch!(&x, sunrise_core::cells::Reading::REAL, py,
-        dense => moments::dense(&dense, y, w, classes, threads),
-        sparse => moments::sparse(&sparse, y, w, classes, threads));
+        dense => moments::dense(&dense, rows, threads),
+        sparse => moments::sparse(&sparse, rows, threads));
     let m = found.map_err(raise)?;
     Ok((
         m.rows.into_pyarray(py),
@@ -146,9 +150,10 @@ fn counts_of<'py>(
     threads: usize,
 ) -> PyResult<Counts<'py>> {
     let (y, w) = (slice(&y)?, w.as_ref().map(slice).transpose()?);
+    let rows = Rows::new(y, w, classes).map_err(raise)?;
     let found = cells::dispatch!(&x, sunrise_core::cells::Reading::REAL, py,
-        dense => counts::dense(&dense, y, w, classes, threads),
-        sparse => counts::sparse(&sparse, y, w, classes, threads));
+        dense => counts::dense(&dense, rows, threads),
+        sparse => counts::sparse(&sparse, rows, threads));
     let c = found.map_err(raise)?;
     Ok((
         c.offsets.into_pyarray(py),

@@ -32,7 +32,7 @@ def _in_place(x: NDArray[Any]) -> NDArray[Any]:
         return x
     if x.dtype.kind == "b":
         # Any byte but 0 is true; Rust, unlike NumPy, must never see a bool that is neither 0 nor 1.
-        return (x.view(np.uint8) != 0).view(np.uint8)
+        return np.not_equal(x.view(np.uint8), 0).astype(np.uint8)
     kept = x.dtype.newbyteorder("=")
     dtype = kept if kept in _PLAIN else np.dtype(np.float32 if kept == np.float16 else np.float64)
     return np.require(x, dtype, ["C", "A"])

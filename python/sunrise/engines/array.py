@@ -12,16 +12,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sunrise import _native
 from sunrise.arrays import Codes, Floats, Integers
 from sunrise.data.batch import Batch, Block
 from sunrise.forms import Form
 from sunrise.stats import Counts, Sums
 from sunrise.support import Support
 from sunrise.terms import LEVEL, X2, Term
-
-
-class CellError(ValueError):
-    """One cell cannot be used: (why, row, column, value)."""
 
 
 def read(block: Block, support: Support, rows: Any = slice(None)) -> Floats:
@@ -37,7 +34,7 @@ def read(block: Block, support: Support, rows: Any = slice(None)) -> Floats:
     for why, bad in refused.items():
         if bad.any():
             row, column = (int(k) for k in np.argwhere(bad)[0])
-            raise CellError(why, row, column, float(x[row, column]))
+            raise _native.CellError(why, row, column, float(x[row, column]))
     return x if support.above is None else np.where(np.isnan(x), x, (x > support.above).astype(float))
 
 

@@ -12,9 +12,11 @@ from sklearn.utils._param_validation import Interval
 
 from sunrise.arrays import Floats, Mask
 from sunrise.conjugate import Beta
-from sunrise.estimator import DiscreteNB, Fitted, Settings, given_parameters
+from sunrise.derived import Fitted, Settings
+from sunrise.estimator import DiscreteNB
 from sunrise.family import Family
 from sunrise.forms import Linear
+from sunrise.given import given_parameters
 from sunrise.smoothing import Alpha
 from sunrise.stats import Sums
 from sunrise.support import BINARY, REAL, Support

@@ -12,9 +12,11 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from sunrise.arrays import Floats, Integers, Mask
 from sunrise.conjugate import log
-from sunrise.estimator import DiscreteNB, Fitted, Settings, given_parameters
+from sunrise.derived import Fitted, Settings
+from sunrise.estimator import DiscreteNB
 from sunrise.family import Family
 from sunrise.forms import Table
+from sunrise.given import given_parameters
 from sunrise.smoothing import Alpha
 from sunrise.stats import Counts
 from sunrise.support import LEVELS, Support

@@ -9,10 +9,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sunrise.arrays import Floats, Mask
-from sunrise.estimator import DiscreteNB, Fitted, Settings, given_parameters
+from sunrise.derived import Fitted, Settings
+from sunrise.estimator import DiscreteNB
 from sunrise.families.multinomial import known_columns, log_shares, rates
 from sunrise.family import Family
 from sunrise.forms import Composition, Linear
+from sunrise.given import given_parameters
 from sunrise.smoothing import Alpha
 from sunrise.stats import Sums
 from sunrise.support import COUNTS, Support

@@ -11,9 +11,11 @@ from numpy.typing import ArrayLike
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from sunrise.arrays import Floats, Mask
-from sunrise.estimator import COMMON_CONSTRAINTS, Fitted, NaiveBayes, Settings, given_parameters
+from sunrise.derived import Fitted, Settings
+from sunrise.estimator import COMMON_CONSTRAINTS, NaiveBayes
 from sunrise.family import Family
 from sunrise.forms import Linear
+from sunrise.given import given_parameters
 from sunrise.stats import Sums
 from sunrise.support import REAL, Support
 from sunrise.terms import X2, X

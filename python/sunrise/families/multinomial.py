@@ -10,9 +10,11 @@ from numpy.typing import ArrayLike
 
 from sunrise.arrays import Floats, Mask
 from sunrise.conjugate import Dirichlet
-from sunrise.estimator import DiscreteNB, Fitted, Settings, given_parameters
+from sunrise.derived import Fitted, Settings
+from sunrise.estimator import DiscreteNB
 from sunrise.family import Family
 from sunrise.forms import Composition, Linear
+from sunrise.given import given_parameters
 from sunrise.smoothing import Alpha
 from sunrise.stats import Sums
 from sunrise.support import COUNTS, Support
