@@ -60,7 +60,7 @@ def main() -> int:
         if wanted and group.__name__ not in wanted:
             continue
         for case in group():
-            rounds = 5 if case.repeat == 1 else 20
+            rounds = 10 if case.repeat == 1 else 20
             times = [(seconds(case, False), seconds(case, True)) for _ in range(rounds)]
             theirs, ours = (min(side) for side in zip(*times, strict=True))
             ratio = theirs / ours
