@@ -183,7 +183,6 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         for family, block in zip(settings.families, batch.blocks, strict=True):
             family.check(block.shape[1])
             support = family.support
-            read.refuse_sparse_threshold(support, batch.blocks)
             try:
                 blocks.append(
                     engine.accumulate(block, family.terms, support, codes, weight, n_classes, n_threads)
@@ -200,7 +199,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         announced: Labels | None = self.__dict__.get("_announced")
         if classes is None:
             return announced
-        given = labels.sort(classes)
+        given = labels.sort(labels.as_array(classes))
         if "_fitted" not in self.__dict__:
             return given
         if announced is None or not np.array_equal(announced, given):
@@ -279,9 +278,6 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         batch = read.table(self, X, fitting=False)
         cells = batch.n_rows * self.n_features_in_
         n_threads = engines.threads(fitted.settings.n_jobs, cells)
-        for support in fitted.supports:
-            if support.above is not None:
-                read.refuse_sparse_threshold(support, batch.blocks)
         try:
             values, impossible = engines.choose().score(
                 batch,

@@ -67,7 +67,7 @@ class Given:
 
 def given_parameters(classes: ArrayLike, class_prior: ArrayLike | None, rows: float | None) -> Given:
     """Read what from_parameters of every family has in common."""
-    named = np.asarray(classes)
+    named = np.asarray(labels.as_array(classes))
     ordered = labels.sort(named)
     if named.ndim != 1 or len(ordered) != len(named) or len(named) == 0:
         raise ValueError("classes must be a list of different labels, at least one")

@@ -16,13 +16,26 @@ def _order(label: Any) -> tuple[str, Any]:
     return kind, label
 
 
-def sort(labels: Any) -> Labels:
+def as_array(labels: Any) -> Any:
+    """Labels in a list as an array that keeps their types: NumPy would turn [1, "a"] into strings.
+
+    >>> as_array([1, "a"])
+    array([1, 'a'], dtype=object)
+    """
+    if not isinstance(labels, list | tuple):
+        return labels
+    array = np.asarray(labels)
+    if array.dtype.kind not in "US" or array.ndim != 1 or all(isinstance(v, str | bytes) for v in labels):
+        return array
+    return np.array(labels, dtype=object)
+
+
+def sort(array: Labels) -> Labels:
     """Sort distinct labels, in an array of the type they came in.
 
-    >>> sort(["b", "a", "b"])
+    >>> sort(np.array(["b", "a", "b"]))
     array(['a', 'b'], dtype='<U1')
     """
-    array = labels if isinstance(labels, np.ndarray) else np.asarray(labels)
     if array.dtype.kind != "O":
         return np.unique(array)
     distinct = list(dict.fromkeys(array.tolist()))

@@ -206,6 +206,15 @@ def test_nothing_of_the_model_changes_in_predict(cls, iris):
 
 
 @five
+def test_labels_of_a_list_keep_their_types(cls, iris):
+    X, _ = iris
+    model = cls().fit(X[:4], [1, "a", 1, "a"])
+    assert model.classes_.tolist() == [1, "a"]
+    with pytest.raises(ValueError, match="label in row 1 is missing"):
+        cls().fit(X[:4], ["a", np.nan, "b", "b"])
+
+
+@five
 def test_labels_come_back_as_they_went_in(cls, iris):
     X, _ = iris
     for labels in (

@@ -12,7 +12,7 @@ from sklearn.utils.validation import column_or_1d, validate_data
 
 from sunrise import labels
 from sunrise.arrays import Codes, Floats, Labels, Mask
-from sunrise.data.batch import Batch, Block, DenseBlock, SparseBlock
+from sunrise.data.batch import Batch, DenseBlock, SparseBlock
 from sunrise.support import Support
 
 _PLAIN = frozenset(np.dtype(t) for t in ["f8", "f4", "i8", "i4", "i2", "i1", "u1", "u2", "u4", "u8"])
@@ -92,6 +92,14 @@ def _without_objects(X: Any) -> Any:
         X = np.asarray(X) if isinstance(X, list | tuple) and X else X
     if not isinstance(X, np.ndarray) or X.dtype.kind != "O" or X.ndim != 2:
         return kept
+    try:
+        return X.astype(np.float64)  # None becomes NaN
+    except (TypeError, ValueError):
+        return _numbers(X)
+
+
+def _numbers(X: NDArray[Any]) -> Floats:
+    """The same, cell by cell, so that the one that is no number can be named."""
     numbers = np.empty(X.shape)
     for at, cell in np.ndenumerate(X):
         if _is_missing(cell):
@@ -148,15 +156,6 @@ def refuse_cell(estimator: Any, fault: tuple[str, int, int, float], support: Sup
     raise ValueError(texts[why]) from None
 
 
-def refuse_sparse_threshold(support: Support, blocks: tuple[Block, ...]) -> None:
-    """Refuse a threshold below 0 on sparse cells: all that is not stored would become 1."""
-    if support.above is not None and support.above < 0 and any(block.kind == "sparse" for block in blocks):
-        raise ValueError(
-            "Cannot binarize a sparse matrix with threshold < 0: every cell that is not stored would be a 1. "
-            "Use a threshold of 0 or more, or a dense array."
-        )
-
-
 def target(estimator: Any, y: Any, n_rows: int) -> tuple[Labels, Codes]:
     """Read a column of labels: the classes, sorted, and the code of every row."""
     if y is None:
@@ -165,7 +164,7 @@ def target(estimator: Any, y: Any, n_rows: int) -> tuple[Labels, Codes]:
             "Pass one label for every row of X."
         )
     if not (type(y) is np.ndarray and y.ndim == 1):
-        y = column_or_1d(y, warn=True)
+        y = column_or_1d(labels.as_array(y), warn=True)
     if len(y) != n_rows:
         raise ValueError(
             f"Found input variables with inconsistent numbers of samples: [{n_rows}, {len(y)}]. "
