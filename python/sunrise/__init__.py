@@ -10,25 +10,22 @@ from importlib.metadata import version as _version
 
 from sunrise import datasets, engines
 from sunrise.estimator import ImpossibleRowWarning
-from sunrise.families.bernoulli import Bernoulli, BernoulliNB
-from sunrise.families.categorical import Categorical, CategoricalNB
-from sunrise.families.complement import Complement, ComplementNB
-from sunrise.families.gaussian import Gaussian, GaussianNB
-from sunrise.families.multinomial import Multinomial, MultinomialNB
+from sunrise.families.bernoulli import BernoulliNB
+from sunrise.families.categorical import CategoricalNB
+from sunrise.families.complement import ComplementNB
+from sunrise.families.gaussian import GaussianNB
+from sunrise.families.multinomial import MultinomialNB
+from sunrise.stats import LostPrecisionWarning
 
 __version__ = _version("sunrise")
 
 __all__ = [
-    "Bernoulli",
     "BernoulliNB",
-    "Categorical",
     "CategoricalNB",
-    "Complement",
     "ComplementNB",
-    "Gaussian",
     "GaussianNB",
     "ImpossibleRowWarning",
-    "Multinomial",
+    "LostPrecisionWarning",
     "MultinomialNB",
     "__version__",
     "datasets",

@@ -94,8 +94,11 @@ class Fitted:
 
     def __set__(self, model: Any, value: Any) -> None:
         if not self._settable:
+            cls = type(model).__name__
+            remedy = f"to make a model from given numbers use {cls}.from_parameters(...)"
+            if "prior" in self._name:
+                remedy = "set class_prior_ instead"
             raise AttributeError(
-                f"{self._name} is derived from the statistics of {type(model).__name__} and cannot be set; "
-                f"to make a model from given numbers use {type(model).__name__}.from_parameters(...)"
+                f"{self._name} is derived from the statistics of {cls} and cannot be set; {remedy}"
             )
         model._set_class_prior(value)

@@ -60,7 +60,9 @@ class Explanation:
         """Tell in words why a row is of its best class rather than of the next best."""
         score = self.score[row]
         order = np.argsort(-score, kind="stable")
-        best, second = order[0], order[min(1, len(order) - 1)]
+        if len(order) == 1:
+            return f"{self.classes[0]}: the only class"
+        best, second = order[:2]
         evidence = self.contributions[row, best] - self.contributions[row, second]
         lines = [
             f"{self.classes[best]} rather than {self.classes[second]}: log-odds {score[best] - score[second]:+.2f}"

@@ -113,15 +113,16 @@ class Linear:
     def impossible(self) -> Linear | None:
         """Counts cells of probability 0; a sure thing (weight +inf) counts as -1.
 
-        Infinities are taken out of the sums because 0 * log 0 must be 0, and two of them must not meet.
+        Infinities are taken out of the sums because 0 * log 0 must be 0, and two of them must not meet. A
+        square however small weighs more than all sure things together.
         """
         if all(np.isfinite(part).all() for part in self._parts):
             return None
 
-        def count(part: Floats | None) -> Floats | None:
-            return None if part is None else np.where(np.isinf(part), -np.sign(part), 0.0)
+        def count(part: Floats | None, weight: float = 1.0) -> Floats | None:
+            return None if part is None else np.where(np.isinf(part), -weight * np.sign(part), 0.0)
 
-        return Linear(count(self.base), count(self.x), count(self.x2), self.anchor)
+        return Linear(count(self.base), count(self.x), count(self.x2, weight=1e100), self.anchor)
 
     @cached_property
     def finite(self) -> Linear:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -60,21 +61,21 @@ class Given:
         if wrong.any():
             c = int(np.argmax(wrong))
             raise ValueError(
-                f"{name} must sum to 1 in every class; for {self.classes[c]!r} it is {table[c].sum():g}"
+                f"{name} must sum to 1 in every class; for {self.classes.tolist()[c]!r} it is {table[c].sum():g}"
             )
         return table
 
 
-def given_parameters(classes: ArrayLike, class_prior: ArrayLike | None, rows: float | None) -> Given:
+def given_parameters(classes: ArrayLike, class_prior: Any, rows: float | None) -> Given:
     """Read what from_parameters of every family has in common."""
     named = np.asarray(labels.as_array(classes))
     ordered = labels.sort(named)
     if named.ndim != 1 or len(ordered) != len(named) or len(named) == 0:
         raise ValueError("classes must be a list of different labels, at least one")
     order = labels.locate(named, ordered)
-    prior = (
-        np.full(len(named), 1.0 / len(named)) if class_prior is None else np.asarray(class_prior, dtype=float)
-    )
+    if isinstance(class_prior, dict):
+        class_prior = [class_prior.get(label, np.nan) for label in named.tolist()]
+    prior = np.full(len(named), 1.0 / len(named)) if class_prior is None else np.asarray(class_prior, float)
     if prior.shape != named.shape or (prior < 0).any() or not np.isclose(prior.sum(), 1.0):
         raise ValueError(
             f"class_prior must be {len(named)} probabilities that sum to 1, in the order of classes"

@@ -34,6 +34,7 @@ class LinearForm:
     centre: Floats
     classes: Labels
     feature_names: list[str]
+    columns: list[str]
     _form: Form = field(repr=False)
     _support: Support = field(repr=False)
 
@@ -50,11 +51,16 @@ class LinearForm:
         """Write a form as weights."""
         centre = np.broadcast_to(centre, (len(columns),)).copy()
         coef, level = form.weights(centre)
-        return cls(coef, prior + level, centre, classes, form.feature_names(columns), form, support)
+        return cls(coef, prior + level, centre, classes, form.feature_names(columns), columns, form, support)
 
     def transform(self, X: Any) -> Any:
         """The features phi(x) of rows, sparse where that is natural."""
+        given = [str(name) for name in getattr(X, "columns", self.columns)]
+        if given != self.columns and hasattr(X, "columns"):
+            raise ValueError(f"the columns must be {self.columns}, in this order; they are {given}")
         dense = X.toarray() if sparse.issparse(X) else np.asarray(X)
+        if dense.ndim != 2 or dense.shape[1] != len(self.columns):
+            raise ValueError(f"X must be a table of {len(self.columns)} columns; its shape is {dense.shape}")
         x = array.read(DenseBlock(dense), self._support)
         if np.isnan(x).any():
             raise ValueError(
@@ -67,16 +73,19 @@ class LinearForm:
         """w . phi(x) + b: the joint log score, rows x classes."""
         return np.asarray(self.transform(X) @ self.coef.T) + self.intercept
 
-    def log_odds(self, positive: Any = None) -> tuple[Floats, Any]:
-        """Weights and intercept of one class against the other, for two classes; the second is positive.
+    def log_odds(self, positive: Any = None, against: Any = None) -> tuple[Floats, Any]:
+        """Weights and intercept of one class against another; of two classes, the second against the first.
 
-        The sign of w . phi(x) + b is the prediction.
+        The sign of w . phi(x) + b says which of the two is more probable: for two classes, the prediction.
         """
-        if len(self.classes) != 2:
-            raise ValueError(
-                f"log_odds is for two classes; there are {len(self.classes)}: use coef and intercept"
-            )
-        plus = 1 if positive is None else int(labels.locate(self.classes, np.asarray([positive]))[0])
-        if plus < 0:
-            raise ValueError(f"{positive!r} is not one of the classes {self.classes.tolist()}")
-        return self.coef[plus] - self.coef[1 - plus], self.intercept[plus] - self.intercept[1 - plus]
+        if len(self.classes) != 2 and (positive is None or against is None):
+            raise ValueError(f"there are {len(self.classes)} classes: name two, log_odds(positive, against)")
+        plus = 1 if positive is None else self._class(positive)
+        minus = 1 - plus if against is None else self._class(against)
+        return self.coef[plus] - self.coef[minus], self.intercept[plus] - self.intercept[minus]
+
+    def _class(self, label: Any) -> int:
+        place = int(labels.locate(self.classes, np.asarray([label]))[0])
+        if place < 0:
+            raise ValueError(f"{label!r} is not one of the classes {self.classes.tolist()}")
+        return place

@@ -34,6 +34,7 @@ def class_probabilities(wanted: Any, stats: Stats) -> Floats:
             raise ValueError(
                 f"The class prior names no probability for class {absent[0]!r}. Name one for each class."
             )
+        _refuse_strangers("The class prior", wanted, stats)
         wanted = [wanted[label] for label in stats.classes.tolist()]
     prior = np.asarray(wanted, dtype=float)
     if prior.shape != (n,):
@@ -61,10 +62,15 @@ def class_factors(class_weight: Any, stats: Stats) -> Floats | None:
         present = stats.rows > 0
         share = np.where(present, present.sum() * stats.weight / stats.weight.sum(), 1.0)
         return np.where(present, 1.0 / share, 0.0)
-    strange = [label for label in class_weight if label not in known]
-    if strange:
-        raise ValueError(f"class_weight names class {strange[0]!r}, which is not among the classes {known}.")
+    _refuse_strangers("class_weight", class_weight, stats)
     factors = np.array([float(class_weight.get(label, 1.0)) for label in known])
     if not np.isfinite(factors).all() or (factors < 0).any():
         raise ValueError("class_weight must be finite and 0 or more for every class.")
     return factors
+
+
+def _refuse_strangers(what: str, named: dict[Any, Any], stats: Stats) -> None:
+    known = stats.classes.tolist()
+    strange = [label for label in named if label not in known]
+    if strange:
+        raise ValueError(f"{what} names class {strange[0]!r}, which is not among the classes {known}.")

@@ -7,6 +7,7 @@ by code. Whether anything was seen at all is decided by integer row counts, beca
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, Self
 
@@ -18,10 +19,16 @@ from sunrise.arrays import Floats, Integers, Labels, Mask, Positions
 
 #: Relative size of a sum of squares that cannot be told from the rounding of the sums it is a difference of.
 _ROUNDING = 2.0**-51
+#: Relative error of a spread that is still worth 3 digits.
+_CERTAIN = 1e-3
 
 
 class NeverSeenError(ValueError):
     """Rows are to be forgotten that the statistics do not hold."""
+
+
+class LostPrecisionWarning(UserWarning):
+    """Forgetting left a variance that is known to few digits."""
 
 
 class BlockStats(Protocol):
@@ -51,6 +58,22 @@ def _left(before: Floats, taken: Floats, left: Mask) -> Floats:
     if (rest < -1e-9 * before).any():
         raise NeverSeenError("more is to be forgotten than was seen")
     return np.where(left, np.maximum(rest, 0.0), 0.0)
+
+
+def _warn_of_lost_precision(rest: Sums, spread: Floats, noise: Floats) -> None:
+    """Warn where rounding may be most of what is left, unless it is nothing beside the column itself."""
+    pooled = rest.pooled()
+    overall = np.divide(pooled.squared_error, pooled.seen, out=np.zeros_like(pooled.x), where=pooled.rows > 0)
+    matters = noise > 1e-10 * rest.seen * (overall + rest.mean**2)
+    uncertain = (rest.rows > 1) & (spread < noise / _CERTAIN) & matters
+    if uncertain.any():
+        warnings.warn(
+            f"The rows that were forgotten held almost all the spread of {int(uncertain.sum())} class-columns: "
+            "the variance of what is left is known to fewer than 3 digits. Fit anew to have it exactly; "
+            'silence this with warnings.filterwarnings("ignore", category=sunrise.LostPrecisionWarning).',
+            LostPrecisionWarning,
+            stacklevel=6,
+        )
 
 
 @dataclass(frozen=True)
@@ -138,9 +161,13 @@ class Sums:
         assert moved.x2 is not None
         x, x2 = np.where(left, self.x - moved.x, 0.0), np.where(left, self.x2 - moved.x2, 0.0)
         rest = Sums(rows, seen, x, x2, self.anchor)
-        # One row has no spread, and what is lost in the rounding of the sums it came from is no spread either.
-        noise = (rows <= 1) | (rest.squared_error <= _ROUNDING * (self.x2 + moved.x2))
-        rest = replace(rest, x2=np.where(noise, x * rest.offset, x2))
+        spread, noise = x2 - x * rest.offset, _ROUNDING * (self.x2 + moved.x2)
+        if (spread < -16 * noise).any():
+            raise NeverSeenError("the spread of what is left would be negative")
+        _warn_of_lost_precision(rest, spread, noise)
+        # One row has no spread, and what cannot be told from rounding is none either.
+        x2 = np.where((rows <= 1) | (spread <= noise), x * rest.offset, x2)
+        rest = replace(rest, x2=x2)
         return rest.about(rest.mean)
 
     def scaled(self, factor: Floats) -> Sums:

@@ -114,6 +114,36 @@ def test_missing_values_of_pandas_are_missing():
     expected = GaussianNB().fit(plain, y).predict_proba(plain)
     np.testing.assert_array_equal(GaussianNB().fit(frame, y).predict_proba(frame), expected)
     np.testing.assert_array_equal(GaussianNB().fit(objects, y).predict_proba(objects), expected)
+    named = pd.DataFrame(objects, columns=["a", "b"])
+    model = GaussianNB().fit(named, y)
+    np.testing.assert_array_equal(model.predict_proba(named), expected)
+    assert model.feature_names_in_.tolist() == ["a", "b"]
+
+
+@five
+def test_models_are_merged_in_a_loop_or_a_sum(cls, iris):
+    X, y = iris
+    parts = [cls().fit(X[rows], y[rows]) for rows in np.array_split(np.arange(len(y)), 4)]
+    loop = cls()
+    for part in parts:
+        loop.merge(part)
+    whole = cls().fit(X, y)
+    for model in (loop, sum(parts)):
+        np.testing.assert_allclose(model.predict_proba(X), whole.predict_proba(X), rtol=1e-9)
+    assert parts[0].class_count_.sum() < 50  # adding leaves its parts alone
+
+
+@five
+def test_explanations_add_up_and_take_names_of_any_kind(cls, iris):
+    X, y = iris
+    model = cls().fit(X, y)
+    names = np.array(["a", "b", "c", "d"])
+    why = model.explain(X[:5], columns=names)
+    np.testing.assert_allclose(why.score, model.predict_joint_log_proba(X[:5]), rtol=1e-12)
+    assert all(name in why.text(row=2) for name in names)
+    assert model.explain(X[:1], columns=pd.Index(names)).columns == list(names)
+    with pytest.raises(ValueError, match="must name 4 columns, not 2"):
+        model.explain(X[:1], columns=["a", "b"])
 
 
 @five

@@ -104,6 +104,13 @@ def test_a_row_of_nothing_gets_the_prior(cls):
     np.testing.assert_allclose(model.predict_proba(np.full((2, 3), np.nan)), [[0.75, 0.25]] * 2, rtol=1e-14)
 
 
+def test_counts_a_class_never_saw_favour_no_class():
+    X = np.array([[5, 5, np.nan]] * 10 + [[5, 5, 5]] * 10)
+    y = np.repeat(["a", "b"], 10)
+    for cls in (MultinomialNB, ComplementNB):
+        np.testing.assert_allclose(cls().fit(X, y).predict_proba([[5, 5, 5], [1, 0, 9]]), 0.5, rtol=1e-12)
+
+
 def test_a_class_that_never_saw_a_column_is_neither_favoured_nor_forbidden():
     X = np.array([[1.0, 5.0], [2.0, 6.0], [4.0, np.nan], [5.0, np.nan]])
     model = GaussianNB().fit(X, [0, 0, 1, 1])

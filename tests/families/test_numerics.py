@@ -8,6 +8,7 @@ from fractions import Fraction
 import mpmath
 import numpy as np
 import pytest
+from scipy import sparse
 from sunrise import BernoulliNB, GaussianNB, MultinomialNB, engines
 
 MAVRO = [18, 17, 18, 19, 18, 17, 15, 14, 15, 15, 17, 18, 18, 19, 19, 21, 20, 16, 14, 13, 13, 15, 15, 16, 15]
@@ -150,6 +151,19 @@ def test_counts_beyond_2_to_the_24_and_31_are_exact():
     X, w = np.ones((3, 1), dtype=np.float32), np.array([2.0**31, 2.0**24, 1.0])
     model = MultinomialNB().fit(X, [0, 0, 0], sample_weight=w)
     assert model.feature_count_[0, 0] == 2**31 + 2**24 + 1
+
+
+@pytest.mark.parametrize("scale", [1.0, 1000.0])
+@pytest.mark.parametrize("layout", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("engine", engines.ENGINES)
+def test_no_variance_is_the_limit_of_small_ones(scale, layout, engine):
+    X, y = np.array([[1.0, 3.0], [1.0, 4.0], [0.9, 3.5], [1.1, 3.6]]) * scale, list("aabb")
+    at = layout(np.array([[1.0, 3.5], [1.0001, 3.5], [0.0, 3.5]]) * scale)
+    with engines.using(engine):
+        limit = GaussianNB(var_smoothing=0.0).fit(X, y).predict_proba(at)
+        small = GaussianNB(var_smoothing=1e-14).fit(X, y).predict_proba(at)
+    np.testing.assert_allclose(limit, [[1, 0], [0, 1], [0, 1]], atol=1e-300)
+    np.testing.assert_allclose(small, limit, atol=1e-5)
 
 
 def test_classes_a_million_deviations_apart():

@@ -29,6 +29,8 @@ def test_the_order_of_the_classes_is_the_callers(kind):
     swapped = MAKE[kind](classes=["yes", "no"], class_prior=[0.3, 0.7])
     assert a.classes_.tolist() == swapped.classes_.tolist() == ["no", "yes"]
     np.testing.assert_allclose(a.predict_proba(row(a))[0], swapped.predict_proba(row(a))[0][::-1])
+    by_label = MAKE[kind](classes=["no", "yes"], class_prior={"yes": 0.7, "no": 0.3})
+    np.testing.assert_array_equal(a.predict_proba(row(a)), by_label.predict_proba(row(a)))
 
 
 @every

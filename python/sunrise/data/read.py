@@ -88,9 +88,13 @@ def _is_missing(value: Any) -> bool:
 def _without_objects(X: Any) -> Any:
     """Turn an array of Python objects into numbers; None, pd.NA and NaT are missing."""
     kept = X
-    if not hasattr(X, "dtype") and not hasattr(X, "dtypes"):
-        X = np.asarray(X) if isinstance(X, list | tuple) and X else X
+    if hasattr(X, "iloc") and hasattr(X, "dtypes"):
+        return _frame_without_objects(X)
+    if isinstance(X, list | tuple) and X:
+        X = np.asarray(X)
     if not isinstance(X, np.ndarray) or X.dtype.kind != "O" or X.ndim != 2:
+        if getattr(getattr(X, "dtype", None), "kind", "") == "M":
+            _refuse_dates("X")
         return kept
     try:
         return X.astype(np.float64)  # None becomes NaN
@@ -98,7 +102,28 @@ def _without_objects(X: Any) -> Any:
         return _numbers(X)
 
 
-def _numbers(X: NDArray[Any]) -> Floats:
+def _frame_without_objects(X: Any) -> Any:
+    """The same for a pandas frame, column by column."""
+    kinds = [getattr(dtype, "kind", "") for dtype in X.dtypes]
+    if "M" in kinds:
+        _refuse_dates(f"column {str(X.columns[kinds.index('M')])!r}")
+    if "O" not in kinds:
+        return X
+    try:
+        values = np.asarray(X, dtype=object).astype(np.float64)
+    except (TypeError, ValueError):
+        values = _numbers(np.asarray(X, dtype=object), X.columns)
+    return type(X)(values, index=X.index, columns=X.columns)
+
+
+def _refuse_dates(what: str) -> NoReturn:
+    raise ValueError(
+        f"{what} holds dates, which are no numbers. Give the time since some day (a duration), or parts of the date "
+        "such as month, weekday or hour."
+    )
+
+
+def _numbers(X: NDArray[Any], names: Any = None) -> Floats:
     """The same, cell by cell, so that the one that is no number can be named."""
     numbers = np.empty(X.shape)
     for at, cell in np.ndenumerate(X):
@@ -110,11 +135,11 @@ def _numbers(X: NDArray[Any]) -> Floats:
         except TypeError:
             # scikit-learn's checks ask for this very kind of error where a cell is no scalar.
             raise TypeError(
-                f"argument must be a string or a number, not {cell!r} in {_place(None, *at)}"
+                f"argument must be a string or a number, not {cell!r} in {_place(names, *at)}"
             ) from None
         except ValueError:
             raise ValueError(
-                f"could not convert string to float: {cell!r} in {_place(None, *at)}. Give numbers, or encode "
+                f"could not convert string to float: {cell!r} in {_place(names, *at)}. Give numbers, or encode "
                 "the column first (for example with sklearn.preprocessing.OrdinalEncoder)."
             ) from None
     return numbers
@@ -144,6 +169,8 @@ def refuse_cell(estimator: Any, fault: tuple[str, int, int, float], support: Sup
     who, where = type(estimator).__name__, _place(getattr(estimator, "feature_names_in_", None), row, column)
     shown = f"{value:g}"
     wanted = f"A cell must be {support.text}, or NaN for missing"
+    if support.whole and why == "below":
+        wanted += " or unknown; an OrdinalEncoder can be told so with unknown_value=np.nan"
     texts = {
         "infinite": f"Input X of {who} contains infinity: {shown} in {where}. {wanted}.",
         "below": f"Negative values in data passed to {who} (input X): {shown} in {where}. {wanted}.",

@@ -22,7 +22,7 @@ from sunrise.terms import LEVEL, X2, Term
 
 
 def read(block: Block, support: Support, rows: Any = slice(None)) -> Floats:
-    """The cells as their terms see them, refusing those outside the support."""
+    """The cells of some rows as their terms see them, refusing those outside the support."""
     x = block.numbers(rows)
     # Written so that a missing cell (NaN) is never refused.
     refused = {
@@ -34,7 +34,8 @@ def read(block: Block, support: Support, rows: Any = slice(None)) -> Floats:
     for why, bad in refused.items():
         if bad.any():
             row, column = (int(k) for k in np.argwhere(bad)[0])
-            raise _native.CellError(why, row, column, float(x[row, column]))
+            place = row if isinstance(rows, slice) else int(rows[row])
+            raise _native.CellError(why, place, column, float(x[row, column]))
     return x if support.above is None else np.where(np.isnan(x), x, (x > support.above).astype(float))
 
 
@@ -94,11 +95,19 @@ def _count_levels(x: Floats, member: Floats) -> Counts:
     )
 
 
-def joint(block: Block, support: Support, form: Form, rows: Any = slice(None)) -> Floats:
-    """What a block adds to the joint log scores, rows x classes."""
-    x = read(block, support, rows)
-    score = form.finite.cells(x).sum(axis=2)
-    return score if form.impossible is None else forbid(score, form.impossible.cells(x).sum(axis=2))
+#: Cells times classes of a piece of rows: bounds the memory that scoring them takes.
+PIECE = 1 << 20
+
+
+def summed(block: Block, support: Support, form: Form, n_classes: int, rows: Any = None) -> Floats:
+    """The sum of what the cells of some rows (all of them by default) add to the score, rows x classes."""
+    rows = np.arange(block.shape[0]) if rows is None else rows
+    total = np.empty((len(rows), n_classes))
+    step = max(1, PIECE // max(1, block.shape[1] * n_classes))
+    for start in range(0, len(rows), step):
+        some = rows[start : start + step]
+        total[start : start + step] = form.cells(read(block, support, some)).sum(axis=2)
+    return total
 
 
 def forbid(score: Floats, impossible: Floats) -> Floats:
@@ -134,10 +143,14 @@ def score(
     threads: int,
 ) -> tuple[NDArray[Any], int]:
     """Score rows: joint, log_proba or proba as rows x classes, None for the best class; and impossible rows."""
-    total = np.broadcast_to(log_prior, (batch.n_rows, len(log_prior)))
+    shape = batch.n_rows, len(log_prior)
+    total, impossible = np.broadcast_to(log_prior, shape), np.zeros(shape)
     for block, support, form in zip(batch.blocks, supports, forms, strict=True):
-        total = total + joint(block, support, form)
+        total = total + summed(block, support, form.finite, len(log_prior))
+        if form.impossible is not None:
+            impossible = impossible + summed(block, support, form.impossible, len(log_prior))
+    total = forbid(total, impossible)
     if output is not None:
         return normalise(total, fallback, output)
-    impossible = np.all(np.isneginf(total), axis=1, keepdims=True)
-    return np.where(impossible, fallback, total).argmax(axis=1), int(impossible.sum())
+    nowhere = np.all(np.isneginf(total), axis=1, keepdims=True)
+    return np.where(nowhere, fallback, total).argmax(axis=1), int(nowhere.sum())

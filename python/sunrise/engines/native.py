@@ -79,13 +79,20 @@ def _scored(block: Block, support: Support, form: Any) -> tuple[str, tuple[Any, 
 
 def _impossible(batch: Batch, supports: Any, forms: Any, n_classes: int, threads: int) -> Floats | None:
     """How many impossible things every row holds under every class, where there may be any."""
+    parts = zip(batch.blocks, supports, forms, strict=True)
     held = [
-        (b, s, f.impossible) for b, s, f in zip(batch.blocks, supports, forms, strict=True) if f.impossible
+        (block, support, form.impossible) for block, support, form in parts if form.impossible is not None
     ]
     if not held:
         return None
-    none, counts = np.zeros(n_classes), np.empty((batch.n_rows, n_classes))
-    _native.score([_scored(*part) for part in held], none, none, counts, "joint", threads)
+    # Counts must be exact, and cells that replace the squares of zeros might leave dust: those zeros are written out.
+    dusty = [part for part in held if part[0].kind == "sparse" and part[2].x2 is not None]
+    clean = [_scored(*part) for part in held if part not in dusty]
+    none, counts = np.zeros(n_classes), np.zeros((batch.n_rows, n_classes))
+    if clean:
+        _native.score(clean, none, none, counts, "joint", threads)
+    for part in dusty:
+        counts += array.summed(*part, n_classes)
     return counts
 
 
@@ -119,28 +126,14 @@ def _score(
         impossible, incomplete = _native.score(blocks, log_prior, fallback, room, output or "joint", threads)
         if not incomplete:
             return room, impossible
-    # Some rows must be mended before they are normalised.
+    # Rows whose missing cells change the weight of the others are scored anew before all are normalised.
     values = np.empty((n, n_classes))
     _, incomplete = _native.score(blocks, log_prior, fallback, values, "joint", threads)
-    _mend(values, incomplete, batch, supports, forms, log_prior)
+    if incomplete:
+        values[incomplete] = log_prior
+        for block, support, form in zip(batch.blocks, supports, forms, strict=True):
+            values[incomplete] += array.summed(block, support, form.finite, n_classes, np.array(incomplete))
     if forbidden is not None:
         values = array.forbid(values, forbidden)
     impossible = _native.normalise(values, fallback, output or "log_proba")
     return (values.argmax(axis=1) if output is None else values), impossible
-
-
-#: Cells of a piece of incomplete rows: bounds the memory of mending them.
-_PIECE = 1 << 20
-
-
-def _mend(
-    values: Floats, rows: list[int], batch: Batch, supports: Any, forms: Any, log_prior: Floats
-) -> None:
-    """Score the rows anew whose missing cells change the weight of the others."""
-    width = max(1, sum(block.shape[1] for block in batch.blocks) * len(log_prior))
-    step = max(1, _PIECE // width)
-    for start in range(0, len(rows), step):
-        some = np.array(rows[start : start + step])
-        values[some] = log_prior
-        for block, support, form in zip(batch.blocks, supports, forms, strict=True):
-            values[some] += form.finite.cells(array.read(block, support, some)).sum(axis=2)

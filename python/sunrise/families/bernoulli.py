@@ -135,7 +135,7 @@ class BernoulliNB(DiscreteNB):
         feature_prob: ArrayLike,
         *,
         classes: ArrayLike,
-        class_prior: ArrayLike | None = None,
+        class_prior: Any = None,
         feature_names: ArrayLike | None = None,
         rows: float | None = None,
         binarize: float | None = 0.0,

@@ -208,7 +208,7 @@ class CategoricalNB(DiscreteNB):
         feature_prob: list[ArrayLike],
         *,
         classes: ArrayLike,
-        class_prior: ArrayLike | None = None,
+        class_prior: Any = None,
         feature_names: ArrayLike | None = None,
         rows: float | None = None,
         unseen: str = "ignore",

@@ -147,7 +147,7 @@ class ComplementNB(DiscreteNB):
         feature_prob: ArrayLike,
         *,
         classes: ArrayLike,
-        class_prior: ArrayLike | None = None,
+        class_prior: Any = None,
         feature_names: ArrayLike | None = None,
         rows: float | None = None,
         norm: bool = False,

@@ -70,12 +70,11 @@ class Gaussian(Family):
     def form(self, params: GaussianParams) -> Linear:
         """Squares about the class means.
 
-        A variance of 0 is a point mass: the mean has probability 1 and anything else is impossible.
+        A variance of 0 is the limit of ever smaller ones: the mean itself is sure, anything else impossible.
         """
-        dense = params.var > 0
-        var = np.where(dense, params.var, 1.0)
-        base = np.where(dense & params.known, -0.5 * np.log(2.0 * np.pi * var), 0.0)
-        x2 = np.where(params.known, np.where(dense, -0.5 / var, -np.inf), 0.0)
+        with np.errstate(divide="ignore"):
+            base = np.where(params.known, -0.5 * np.log(2.0 * np.pi * params.var), 0.0)
+            x2 = np.where(params.known, -0.5 / params.var, 0.0)
         return Linear(base=base, x2=x2, anchor=params.mean)
 
     def centre(self, stats: Sums) -> Floats:
@@ -159,7 +158,7 @@ class GaussianNB(NaiveBayes):
         var: ArrayLike,
         *,
         classes: ArrayLike,
-        class_prior: ArrayLike | None = None,
+        class_prior: Any = None,
         feature_names: ArrayLike | None = None,
         rows: float | None = None,
     ) -> Self:

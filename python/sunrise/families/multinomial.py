@@ -29,11 +29,14 @@ class MultinomialParams(NamedTuple):
 
 
 def rates(stats: Sums, class_weight: Floats) -> Floats:
-    """Counts as they would be had no cell been missing: N_cj n_c / n_observed_cj."""
+    """Counts as they would be had no cell been missing: N_cj n_c / n_observed_cj.
+
+    A class that saw nothing of a column has the rate of all classes together, which favours none.
+    """
     if stats.seen.shape[1] == 1:
         return stats.x
-    fill = np.divide(class_weight[:, None], stats.seen, out=np.zeros_like(stats.seen), where=stats.rows > 0)
-    return stats.x * fill
+    per_row = np.where(stats.rows > 0, stats.mean, stats.pooled().mean)
+    return np.where(stats.seen == class_weight[:, None], stats.x, per_row * class_weight[:, None])
 
 
 def known_columns(stats: Sums) -> Mask:
@@ -142,7 +145,7 @@ class MultinomialNB(DiscreteNB):
         feature_prob: ArrayLike,
         *,
         classes: ArrayLike,
-        class_prior: ArrayLike | None = None,
+        class_prior: Any = None,
         feature_names: ArrayLike | None = None,
         rows: float | None = None,
     ) -> Self:
