@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+import textwrap
 from pathlib import Path
 
 import pytest
@@ -14,10 +15,14 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 
 
 @pytest.mark.parametrize("page", [p for p in PAGES if "```python" in p.read_text()], ids=lambda p: p.name)
-def test_the_code_of_a_page_runs(page):
+def test_the_code_of_a_page_runs(page, capsys):
     space: dict[str, object] = {}
     for block in re.findall(r"```python\n(.*?)```", page.read_text(), flags=re.DOTALL):
         exec(compile(block, str(page), "exec"), space)
+    if page.name == "README.md":
+        printed = capsys.readouterr().out
+        assert printed
+        assert textwrap.indent(printed, "    ") in page.read_text()
 
 
 def test_the_demo_runs_and_says_why():

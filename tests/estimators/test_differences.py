@@ -222,6 +222,22 @@ def test_negative_weights_are_refused():
         BernoulliNB().fit(X, y, sample_weight=[2, -1])
 
 
+def test_fitted_attributes_are_read_only():
+    theirs, ours = (cls().fit([[0], [1]], [0, 1]) for cls in (peer.BernoulliNB, BernoulliNB))
+    theirs.feature_log_prob_ = np.log([[0.5], [0.5]])
+    with pytest.raises(AttributeError, match="from_parameters"):
+        ours.feature_log_prob_ = np.log([[0.5], [0.5]])
+
+
+def test_settings_act_at_the_next_fit():
+    changed = []
+    for cls in (peer.BernoulliNB, BernoulliNB):
+        model = cls().fit([[0], [3]], [0, 1])
+        before = model.predict_proba([[3]])
+        changed.append(not np.array_equal(model.set_params(binarize=5.0).predict_proba([[3]]), before))
+    assert changed == [True, False]
+
+
 def test_class_prior_of_the_counting_models_must_be_probabilities():
     X, y = [[0], [1]], [0, 1]
     peer.MultinomialNB(class_prior=[5, 7]).fit(X, y)
