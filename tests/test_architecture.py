@@ -25,6 +25,7 @@ ROOMS = [
             "support",
             "labels",
             "stats",
+            "moments",
             "conjugate",
             "forms",
             "smoothing",
@@ -104,7 +105,8 @@ def test_there_is_one_fit_and_one_log_sum_exp():
 
 
 def test_the_array_engine_stays_readable():
-    assert len((PACKAGE / "engines" / "array.py").read_text().splitlines()) < 160
+    lines = (PACKAGE / "engines" / "array.py").read_text().splitlines()
+    assert sum(bool(line.strip()) for line in lines) < 150
 
 
 def test_native_code_is_safe():

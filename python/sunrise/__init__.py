@@ -15,7 +15,7 @@ from sunrise.families.categorical import CategoricalNB
 from sunrise.families.complement import ComplementNB
 from sunrise.families.gaussian import GaussianNB
 from sunrise.families.multinomial import MultinomialNB
-from sunrise.stats import LostPrecisionWarning
+from sunrise.moments import LostPrecisionWarning
 
 __version__ = _version("sunrise")
 

@@ -90,7 +90,11 @@ class Fitted:
             return self
         if "_fitted" not in model.__dict__:
             raise AttributeError(f"{type(model).__name__} has no {self._name} before it is fitted")
-        return self._get(model)
+        value = self._get(model)
+        if isinstance(value, np.ndarray):
+            value = value.view()
+            value.flags.writeable = False
+        return value
 
     def __set__(self, model: Any, value: Any) -> None:
         if not self._settable:

@@ -133,7 +133,10 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                     f"These rows cannot be forgotten: {error}. Forget only rows that were fitted."
                 ) from None
             if rest.rows.any():
-                self._become(settings, rest, self._announced)
+                announced = self._announced
+                if announced is None and isinstance(settings.class_prior, dict):
+                    announced = self.classes_  # the prior names them still
+                self._become(settings, rest, announced)
             else:
                 self._become_unfitted()
         return self
@@ -176,9 +179,9 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def __radd__(self, other: Any) -> Self:
         """Let sum() begin from its 0."""
-        if isinstance(other, int) and other == 0:
-            return self
-        return NotImplemented
+        if not (isinstance(other, int) and other == 0):
+            return NotImplemented
+        return type(self)(**self.get_params()).merge(self)
 
     def _checked_settings(self) -> Settings:
         self._validate_params()
@@ -216,18 +219,24 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             classes = list(settings.class_prior)
         if classes is None:
             return announced
-        given = labels.sort(labels.as_array(classes))
-        if "_fitted" not in self.__dict__:
-            return given
+        given = labels.sort(np.atleast_1d(labels.as_array(classes)))
+        if announced is None:
+            known = self.__dict__.get("classes_", given[:0])
+            if (labels.locate(given, known) >= 0).all():
+                return given
         if announced is None or not np.array_equal(announced, given):
             raise ValueError(
-                f"`classes={list(classes)!r}` is not the same as on last call to partial_fit, was: "
-                f"{announced!r}. Announce classes in the first call, or not at all."
+                f"`classes={given.tolist()!r}` is not the same as on last call to partial_fit, was: "
+                f"{(self.classes_ if announced is None else announced).tolist()!r}. "
+                "Announce all classes in the first call, or none."
             )
         return announced
 
     def _become(self, settings: Settings, stats: Stats, announced: Labels | None) -> None:
         """Take on new statistics."""
+        for family, block in zip(settings.families, stats.blocks, strict=True):
+            if complaint := family.complaint(block):
+                raise ValueError(complaint)
         classes = stats.classes if announced is None else labels.union(announced, stats.classes)
         fitted = Derived(settings, stats, classes)
         self.__dict__.update(stats_=stats, classes_=classes, _announced=announced, _fitted=fitted)
@@ -374,9 +383,9 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self._require_fitted()
         fitted = self._fitted
         (family,), (form,), (block,) = fitted.settings.families, fitted.forms, fitted.blocks
-        return LinearForm.of(
-            form, family.support, family.centre(block), fitted.log_prior, self.classes_, self._columns()
-        )
+        named = "feature_names_in_" in self.__dict__
+        rest = fitted.log_prior, self.classes_, self._columns(), named
+        return LinearForm.of(form, family.support, family.centre(block), *rest)
 
     def _columns(self) -> list[str]:
         names = getattr(self, "feature_names_in_", None)

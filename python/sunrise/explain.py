@@ -17,10 +17,12 @@ class Explanation:
     """What every column adds to the joint log score of every class.
 
     `contributions` is rows x classes x columns; with `prior` it adds up to `score`. The difference of two
-    classes' contributions is the evidence a column gives for the one against the other, in log-odds.
+    classes' contributions is the evidence a column gives for the one against the other, in log-odds. Where a
+    model is not smoothed, `impossible` counts what rules a class out, column by column.
     """
 
     contributions: Floats
+    impossible: Floats
     prior: Floats
     values: Floats
     classes: Labels
@@ -37,24 +39,22 @@ class Explanation:
         columns: list[str],
     ) -> Explanation:
         """Explain the rows of a batch."""
-        parts, values = [], []
+        finite, impossible, values = [], [], []
         for block, support, form in zip(batch.blocks, supports, forms, strict=True):
             x = array.read(block, support)
             cells = form.finite.cells(x)
-            if form.impossible is not None:
-                cells = array.forbid(
-                    np.moveaxis(cells, 1, 2).reshape(-1, cells.shape[1]),
-                    np.moveaxis(form.impossible.cells(x), 1, 2).reshape(-1, cells.shape[1]),
-                ).reshape(len(x), -1, cells.shape[1])
-                cells = np.moveaxis(cells, 2, 1)
-            parts.append(cells)
+            counts = np.zeros_like(cells) if form.impossible is None else form.impossible.cells(x)
+            # A level of probability 0 is looked up as -inf.
+            impossible.append(counts + np.isneginf(cells))
+            finite.append(np.where(np.isneginf(cells), 0.0, cells))
             values.append(block.numbers())
-        return cls(np.concatenate(parts, axis=2), prior, np.concatenate(values, axis=1), classes, columns)
+        added, counted = np.concatenate(finite, axis=2), np.concatenate(impossible, axis=2)
+        return cls(added, counted, prior, np.concatenate(values, axis=1), classes, columns)
 
     @property
     def score(self) -> Floats:
         """Joint log score, rows x classes."""
-        return np.asarray(self.prior + self.contributions.sum(axis=2))
+        return array.forbid(self.prior + self.contributions.sum(axis=2), self.impossible.sum(axis=2))
 
     def text(self, row: int = 0, top: int = 8) -> str:
         """Tell in words why a row is of its best class rather than of the next best."""
@@ -64,14 +64,17 @@ class Explanation:
             return f"{self.classes[0]}: the only class"
         best, second = order[:2]
         evidence = self.contributions[row, best] - self.contributions[row, second]
-        lines = [
-            f"{self.classes[best]} rather than {self.classes[second]}: log-odds {score[best] - score[second]:+.2f}"
-        ]
+        if score[best] == -np.inf:
+            return "impossible under every class: the class prior decides"
+        odds = score[best] - score[second]
+        lines = [f"{self.classes[best]} rather than {self.classes[second]}: log-odds {odds:+.2f}"]
         lines.append(f"  {self.prior[best] - self.prior[second]:+7.2f}  class prior")
-        ranked = np.argsort(-np.abs(evidence), kind="stable")
+        decisive = self.impossible[row, second] > self.impossible[row, best]
+        ranked = np.argsort(-np.where(decisive, np.inf, np.abs(evidence)), kind="stable")
         for j in ranked[:top]:
             shown = "missing" if np.isnan(self.values[row, j]) else f"{self.values[row, j]:g}"
-            lines.append(f"  {evidence[j]:+7.2f}  {self.columns[j]} = {shown}")
+            amount = "impossible" if decisive[j] else f"{evidence[j]:+7.2f}"
+            lines.append(f"  {amount}  {self.columns[j]} = {shown}")
         if len(ranked) > top:
             lines.append(f"  {evidence[ranked[top:]].sum():+7.2f}  {len(ranked) - top} other columns")
         return "\n".join(lines)

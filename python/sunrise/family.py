@@ -39,6 +39,10 @@ class Family(ABC):
     def check(self, n_columns: int) -> None:
         """Refuse settings that do not fit this many columns."""
 
+    def complaint(self, stats: Any) -> str | None:
+        """What is wrong with statistics that no data can have, or that no parameters can be derived from."""
+        return None
+
     @abstractmethod
     def params(self, stats: Any, class_weight: Floats) -> Any:
         """Derive the parameters from a block's statistics and the weight of the classes."""

@@ -65,7 +65,9 @@ class Composition:
         weight = np.where(observed[:, None, :] & np.isfinite(self.log_theta), self.log_theta - rescale, 0.0)
         if self.normed:
             total = weight.sum(axis=2, keepdims=True)
-            return np.asarray(np.divide(weight, total, out=np.zeros_like(weight), where=total != 0))
+            # One observed column has all of the share: its weight is 0, up to rounding.
+            some = np.abs(total) > 1e-12
+            return np.asarray(np.divide(weight, total, out=np.zeros_like(weight), where=some))
         return np.asarray(self.sign * weight)
 
 
@@ -234,7 +236,11 @@ class Table:
             cell = np.where(np.isnan(x[:, j]), 0.0, x[:, j])
             place = np.searchsorted(levels, cell)
             seen = (place < k) & (np.append(levels, -1)[place] == cell)
-            found[:, j] = first + np.where(seen, place, np.where(cell < self.sizes[j], k, k + 1))
+            beyond = ~seen & (cell >= self.sizes[j])
+            if self.refuse_unseen and beyond.any():
+                row = int(np.argmax(beyond))
+                raise _native.CellError("unseen", row, j, float(cell[row]))
+            found[:, j] = first + np.where(seen, place, np.where(beyond, k + 1, k))
         return np.where(np.isnan(x), -1, found)
 
     def cells(self, x: Floats) -> Floats:

@@ -49,9 +49,8 @@ class Given:
         bad = ~(np.isfinite(table) & (table >= lowest) & (table <= highest))
         if bad.any():
             c, j = np.argwhere(bad)[0]
-            raise ValueError(
-                f"{name}[{c}, {j}] is {table[c, j]:g}; it must be from {lowest:g} to {highest:g}"
-            )
+            wanted = "finite" if np.isinf(lowest) else f"from {lowest:g} to {highest:g}"
+            raise ValueError(f"{name}[{c}, {j}] is {table[c, j]:g}; it must be {wanted}")
         return table[self.order]
 
     def shares(self, name: str, values: ArrayLike) -> Floats:

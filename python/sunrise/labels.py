@@ -22,6 +22,8 @@ def as_array(labels: Any) -> Any:
     >>> as_array([1, "a"])
     array([1, 'a'], dtype=object)
     """
+    if isinstance(labels, set | frozenset):
+        labels = list(labels)
     if not isinstance(labels, list | tuple):
         return labels
     array = np.asarray(labels)
@@ -54,17 +56,24 @@ def union(a: Labels, b: Labels) -> Labels:
     >>> union(np.array([2, 0]), np.array([1]))
     array([0, 1, 2])
     """
-    if a is b or np.array_equal(a, b):
+    if a is b or (a.dtype == b.dtype and np.array_equal(a, b)):
         return a
     numbers = [x.dtype.kind in "biuf" for x in (a, b)]
     if a.dtype.kind != b.dtype.kind and not all(numbers):
         # Joining numbers and strings in one plain array would turn 1 into "1".
         a, b = a.astype(object), b.astype(object)
-    return sort(np.concatenate([a, b]))
+    joined = np.concatenate([a, b])
+    if joined.dtype.kind == "f" and joined.astype(object).tolist() != [*a.tolist(), *b.tolist()]:
+        # Integers beyond 2**53 are not floats.
+        joined = np.concatenate([a.astype(object), b.astype(object)])
+    return sort(joined)
 
 
 def locate(classes: Labels, labels: Labels) -> Positions:
     """Position of every label in `classes`; -1 where it is not there."""
+    if classes.dtype != labels.dtype and classes.dtype.kind == labels.dtype.kind:
+        labels = labels.astype(np.promote_types(classes.dtype, labels.dtype))
+        classes = classes.astype(labels.dtype)  # the same day in other units is the same label
     position = {label: k for k, label in enumerate(classes.tolist())}
     return np.array([position.get(label, -1) for label in labels.tolist()], dtype=np.intp)
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from sunrise import labels
+from sunrise import _native, labels
 from sunrise.arrays import Floats, Labels
 from sunrise.data.batch import DenseBlock
 from sunrise.engines import array
@@ -37,6 +37,8 @@ class LinearForm:
     columns: list[str]
     _form: Form = field(repr=False)
     _support: Support = field(repr=False)
+    _prior: Floats = field(repr=False)
+    _named: bool = field(repr=False)
 
     @classmethod
     def of(
@@ -47,31 +49,50 @@ class LinearForm:
         prior: Floats,
         classes: Labels,
         columns: list[str],
+        named: bool,
     ) -> LinearForm:
-        """Write a form as weights."""
+        """Write a form as weights; `named` columns must come with these names."""
         centre = np.broadcast_to(centre, (len(columns),)).copy()
         coef, level = form.weights(centre)
-        return cls(coef, prior + level, centre, classes, form.feature_names(columns), columns, form, support)
+        names = form.feature_names(columns)
+        return cls(coef, prior + level, centre, classes, names, columns, form, support, prior, named)
 
     def transform(self, X: Any) -> Any:
         """The features phi(x) of rows, sparse where that is natural."""
-        given = [str(name) for name in getattr(X, "columns", self.columns)]
-        if given != self.columns and hasattr(X, "columns"):
-            raise ValueError(f"the columns must be {self.columns}, in this order; they are {given}")
-        dense = X.toarray() if sparse.issparse(X) else np.asarray(X)
-        if dense.ndim != 2 or dense.shape[1] != len(self.columns):
-            raise ValueError(f"X must be a table of {len(self.columns)} columns; its shape is {dense.shape}")
-        x = array.read(DenseBlock(dense), self._support)
+        return self._form.features(self._read(X), self.centre)
+
+    def decision(self, X: Any) -> Floats:
+        """w . phi(x) + b: the joint log score, rows x classes."""
+        x = self._read(X)
+        coef, level = self._form.finite.weights(self.centre)
+        score = np.asarray(self._form.features(x, self.centre) @ coef.T) + (level + self._prior)
+        if self._form.impossible is None:
+            return score
+        # Infinite weights cannot be multiplied: 0 log 0 is 0.
+        cells = self._form.impossible.cells(x if isinstance(x, np.ndarray) else x.toarray())
+        return array.forbid(score, cells.sum(axis=2))
+
+    def _read(self, X: Any) -> Any:
+        """Complete rows of cells as their features see them; sparse ones stay sparse."""
+        names = [str(name) for name in getattr(X, "columns", self.columns)]
+        if self._named and names != self.columns:
+            raise ValueError(f"the columns must be {self.columns}, in this order; they are {names}")
+        rows: Any = sparse.csr_array(X) if sparse.issparse(X) else np.asarray(X)
+        if rows.ndim != 2 or rows.shape[1] != len(self.columns):
+            raise ValueError(f"X must be a table of {len(self.columns)} columns; its shape is {rows.shape}")
+        cells = rows.data[None] if sparse.issparse(rows) else rows
+        try:
+            x = array.read(DenseBlock(cells), self._support)
+        except _native.CellError as error:
+            raise ValueError(f"X holds {error.args[3]:g}. A cell must be {self._support.text}.") from None
         if np.isnan(x).any():
             raise ValueError(
                 "A linear form is for complete rows: a missing cell changes the intercept. "
                 "Use predict_joint_log_proba for rows with missing cells."
             )
-        return self._form.features(sparse.csr_array(x) if sparse.issparse(X) else x, self.centre)
-
-    def decision(self, X: Any) -> Floats:
-        """w . phi(x) + b: the joint log score, rows x classes."""
-        return np.asarray(self.transform(X) @ self.coef.T) + self.intercept
+        if sparse.issparse(rows):
+            return sparse.csr_array((x[0], rows.indices, rows.indptr), shape=rows.shape)
+        return x
 
     def log_odds(self, positive: Any = None, against: Any = None) -> tuple[Floats, Any]:
         """Weights and intercept of one class against another; of two classes, the second against the first.

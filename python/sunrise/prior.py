@@ -22,6 +22,8 @@ def class_probabilities(wanted: Any, stats: Stats) -> Floats:
     """
     n = len(stats.classes)
     if wanted is None or isinstance(wanted, str):
+        if wanted not in (None, "fitted", "uniform"):
+            raise ValueError(f'The class prior is "fitted", "uniform" or probabilities, not {wanted!r}.')
         if wanted == "uniform":
             return np.full(n, 1.0 / n)
         total = stats.weight.sum()
@@ -62,7 +64,8 @@ def class_factors(class_weight: Any, stats: Stats) -> Floats | None:
         present = stats.rows > 0
         share = np.where(present, present.sum() * stats.weight / stats.weight.sum(), 1.0)
         return np.where(present, 1.0 / share, 0.0)
-    _refuse_strangers("class_weight", class_weight, stats)
+    if not all(label in class_weight for label in known):  # a misspelt name leaves its class without weight
+        _refuse_strangers("class_weight", class_weight, stats)
     factors = np.array([float(class_weight.get(label, 1.0)) for label in known])
     if not np.isfinite(factors).all() or (factors < 0).any():
         raise ValueError("class_weight must be finite and 0 or more for every class.")

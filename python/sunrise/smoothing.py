@@ -30,8 +30,8 @@ class Alpha:
         smallest = np.min(value, initial=np.inf)
         if smallest < 0 or not np.all(np.isfinite(value)):
             raise ValueError(
-                f"All values in alpha must be greater than 0. Got {smallest}; alpha counts imagined "
-                "observations: 1 is Laplace's choice, 0 is maximum likelihood."
+                f"All values in alpha must be greater than 0, or 0 for maximum likelihood. Got {smallest}; "
+                "alpha counts imagined observations, and 1 is Laplace's choice."
             )
         if smallest < SMALLEST and not force:
             warnings.warn(

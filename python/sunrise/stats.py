@@ -7,9 +7,8 @@ by code. Whether anything was seen at all is decided by integer row counts, beca
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, replace
-from typing import Any, Protocol, Self
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,73 +16,63 @@ from numpy.typing import NDArray
 from sunrise import labels
 from sunrise.arrays import Floats, Integers, Labels, Mask, Positions
 
-#: Relative size of a sum of squares that cannot be told from the rounding of the sums it is a difference of.
-_ROUNDING = 2.0**-51
-#: Relative error of a spread that is still worth 3 digits.
-_CERTAIN = 1e-3
-
 
 class NeverSeenError(ValueError):
     """Rows are to be forgotten that the statistics do not hold."""
 
 
-class LostPrecisionWarning(UserWarning):
-    """Forgetting left a variance that is known to few digits."""
+class Observed(Protocol):
+    """Statistics that know how many cells they are of."""
+
+    @property
+    def rows(self) -> Integers:
+        """Observed cells, as rows."""
+
+    @property
+    def seen(self) -> Floats:
+        """Observed cells, by weight."""
 
 
-class BlockStats(Protocol):
-    """Statistics of a block of columns, for every class."""
-
-    def __add__(self, other: Self, /) -> Self: ...
-    def __sub__(self, other: Self, /) -> Self: ...
-    def scaled(self, factor: Floats) -> Self:
-        """Multiply the weight of every class by its factor."""
-
-    def spread(self, position: Positions, n_classes: int) -> Self:
-        """Lay the classes out among `n_classes`, class k at position[k]; the others are empty."""
-
-    def taken(self, position: Positions) -> Self:
-        """Keep these classes only."""
-
-
-def _spread(a: NDArray[Any], position: Positions, n_classes: int) -> NDArray[Any]:
+def spread_classes(a: NDArray[Any], position: Positions, n_classes: int) -> NDArray[Any]:
+    """Lay rows out among `n_classes`, row k at position[k]; the others are 0."""
+    if (position < 0).any():
+        raise LookupError("a class is not among those it is to be laid out among")
     wide = np.zeros((n_classes, *a.shape[1:]), a.dtype)
     wide[position] = a
     return wide
 
 
-def _left(before: Floats, taken: Floats, left: Mask) -> Floats:
-    """What is left of a sum of weights or counts, free of dust; less than nothing is refused."""
+def per_row(sums: Floats, of: Observed) -> Floats:
+    """Sums divided by the weight they were made of; 0 where nothing was seen."""
+    return np.divide(sums, of.seen, out=np.zeros_like(sums), where=of.rows > 0)
+
+
+def left(before: Floats, taken: Floats, rows: Integers) -> Floats:
+    """What is left of weights or counts, free of dust; less than nothing is refused."""
     rest = before - taken
     if (rest < -1e-9 * before).any():
         raise NeverSeenError("more is to be forgotten than was seen")
-    return np.where(left, np.maximum(rest, 0.0), 0.0)
+    return np.where(rows > 0, np.maximum(rest, 0.0), 0.0)
 
 
-def _warn_of_lost_precision(rest: Sums, spread: Floats, noise: Floats) -> None:
-    """Warn where rounding may be most of what is left, unless it is nothing beside the column itself."""
-    pooled = rest.pooled()
-    overall = np.divide(pooled.squared_error, pooled.seen, out=np.zeros_like(pooled.x), where=pooled.rows > 0)
-    matters = noise > 1e-10 * rest.seen * (overall + rest.mean**2)
-    uncertain = (rest.rows > 1) & (spread < noise / _CERTAIN) & matters
-    if uncertain.any():
-        warnings.warn(
-            f"The rows that were forgotten held almost all the spread of {int(uncertain.sum())} class-columns: "
-            "the variance of what is left is known to fewer than 3 digits. Fit anew to have it exactly; "
-            'silence this with warnings.filterwarnings("ignore", category=sunrise.LostPrecisionWarning).',
-            LostPrecisionWarning,
-            stacklevel=6,
-        )
+def left_weight(before: Observed, taken: Observed) -> tuple[Integers, Floats]:
+    """Rows and weight that are left; one cannot be used up without the other."""
+    rows = before.rows - taken.rows
+    if (rows < 0).any():
+        raise NeverSeenError("more rows are to be forgotten than were seen")
+    seen = left(before.seen, taken.seen, rows)
+    dust = before.seen - taken.seen
+    if ((rows > 0) & (seen == 0)).any() or ((rows == 0) & (dust > 1e-9 * before.seen)).any():
+        raise NeverSeenError("the rows do not have the weights they were fitted with")
+    return rows, seen
 
 
 @dataclass(frozen=True)
 class Sums:
-    """Sums of x, and where a family needs it of x^2, per class and column.
+    """Sums of x per class and column.
 
     `rows` and `seen` count observed cells, as rows and by weight; they have one column where no cell of the
-    block was ever missing. Squares are about the `anchor`, a float close to the class mean, and the sum of
-    x - anchor is kept beside it: the mean is known beyond the precision of one float, so nothing is lost when
-    statistics move to another anchor.
+    block was ever missing.
 
     >>> import numpy as np
     >>> a = Sums(np.array([[2]]), np.array([[2.0]]), np.array([[5.0]]))
@@ -94,99 +83,40 @@ class Sums:
     rows: Integers
     seen: Floats
     x: Floats
-    x2: Floats | None = None
-    anchor: Floats | None = None
-
-    def about(self, anchor: Floats) -> Sums:
-        """Move the squares to another anchor."""
-        assert self.x2 is not None and self.anchor is not None
-        shift = self.anchor - anchor
-        moved = self.seen * shift
-        return replace(
-            self,
-            x=self.x + moved,
-            x2=self.x2 + shift * (2 * self.x + moved),
-            anchor=anchor + np.zeros_like(self.x),
-        )
-
-    @property
-    def offset(self) -> Floats:
-        """The mean less the anchor; 0 where nothing was seen."""
-        return np.divide(self.x, self.seen, out=np.zeros_like(self.x), where=self.rows > 0)
 
     @property
     def mean(self) -> Floats:
         """Mean of the observed cells; 0 where nothing was seen."""
-        return self.offset if self.anchor is None else self.anchor + self.offset
+        return per_row(self.x, self)
 
     @property
-    def squared_error(self) -> Floats:
-        """Sum of squares about the mean."""
-        assert self.x2 is not None
-        return np.maximum(self.x2 - self.x * self.offset, 0.0)
+    def known(self) -> Mask:
+        """Columns that were observed at all."""
+        return np.broadcast_to(self.rows.sum(axis=0) > 0, self.x.shape[1:])
 
     def pooled(self) -> Sums:
         """Take all classes as one."""
-        rows, seen = (a.sum(axis=0, keepdims=True) for a in (self.rows, self.seen))
-        if self.anchor is None:
-            return Sums(rows, seen, self.x.sum(axis=0, keepdims=True))
-        first = self.anchor[:1]
-        moved = (self.x + self.seen * (self.anchor - first)).sum(axis=0, keepdims=True)
-        joint = first + np.divide(moved, seen, out=np.zeros_like(moved), where=rows > 0)
-        a = self.about(joint)
-        assert a.x2 is not None
-        return Sums(rows, seen, a.x.sum(axis=0, keepdims=True), a.x2.sum(axis=0, keepdims=True), joint)
+        return Sums(*(a.sum(axis=0, keepdims=True) for a in (self.rows, self.seen, self.x)))
 
     def __add__(self, other: Sums) -> Sums:
-        rows, seen = self.rows + other.rows, self.seen + other.seen
-        if self.x2 is None:
-            return Sums(rows, seen, self.x + other.x)
-        assert self.anchor is not None and other.anchor is not None and other.x2 is not None
-        moved = (other.anchor - self.anchor) * other.seen + (self.x + other.x)
-        joint = self.anchor + np.divide(moved, seen, out=np.zeros_like(moved), where=rows > 0)
-        a, b = self.about(joint), other.about(joint)
-        assert a.x2 is not None and b.x2 is not None
-        return Sums(rows, seen, a.x + b.x, a.x2 + b.x2, joint)
+        return Sums(self.rows + other.rows, self.seen + other.seen, self.x + other.x)
 
     def __sub__(self, other: Sums) -> Sums:
-        rows = self.rows - other.rows
-        if (rows < 0).any():
-            raise NeverSeenError("more rows are to be forgotten than were seen")
-        left = rows > 0
-        seen = _left(self.seen, other.seen, left)
-        if self.x2 is None:
-            return Sums(rows, seen, _left(self.x, other.x, left))
-        assert self.anchor is not None
-        moved = other.about(self.anchor)
-        assert moved.x2 is not None
-        x, x2 = np.where(left, self.x - moved.x, 0.0), np.where(left, self.x2 - moved.x2, 0.0)
-        rest = Sums(rows, seen, x, x2, self.anchor)
-        spread, noise = x2 - x * rest.offset, _ROUNDING * (self.x2 + moved.x2)
-        if (spread < -16 * noise).any():
-            raise NeverSeenError("the spread of what is left would be negative")
-        _warn_of_lost_precision(rest, spread, noise)
-        # One row has no spread, and what cannot be told from rounding is none either.
-        x2 = np.where((rows <= 1) | (spread <= noise), x * rest.offset, x2)
-        rest = replace(rest, x2=x2)
-        return rest.about(rest.mean)
+        rows, seen = left_weight(self, other)
+        return Sums(rows, seen, left(self.x, other.x, rows))
 
     def scaled(self, factor: Floats) -> Sums:
         """Multiply the weight of every class by its factor."""
         f = factor[:, None]
-        x2 = None if self.x2 is None else self.x2 * f
-        return Sums(np.where(f > 0, self.rows, 0), self.seen * f, self.x * f, x2, self.anchor)
-
-    def _each(self, change: Any) -> Sums:
-        x2, anchor = (None if a is None else change(a) for a in (self.x2, self.anchor))
-        return Sums(change(self.rows), change(self.seen), change(self.x), x2, anchor)
+        return Sums(np.where(f > 0, self.rows, 0), self.seen * f, self.x * f)
 
     def spread(self, position: Positions, n_classes: int) -> Sums:
         """Lay the classes out among `n_classes`; the others are empty."""
-        return self._each(lambda a: _spread(a, position, n_classes))
+        return Sums(*(spread_classes(a, position, n_classes) for a in (self.rows, self.seen, self.x)))
 
     def taken(self, position: Positions) -> Sums:
         """Keep these classes only."""
-        return self._each(lambda a: a[position])
+        return Sums(self.rows[position], self.seen[position], self.x[position])
 
 
 @dataclass(frozen=True)
@@ -204,6 +134,11 @@ class Counts:
     codes: Integers
     rows: Integers
     weight: Floats
+
+    @property
+    def seen(self) -> Floats:
+        """The weight of every level, by its other name."""
+        return self.weight
 
     @property
     def n_columns(self) -> int:
@@ -231,7 +166,7 @@ class Counts:
             sums[:, some] = np.add.reduceat(values, self.offsets[:-1][some], axis=1)
         return sums
 
-    def _joined(self, other: Counts, sign: int) -> Counts:
+    def __add__(self, other: Counts) -> Counts:
         column = np.concatenate([self.column, other.column])
         codes = np.concatenate([self.codes, other.codes])
         order = np.lexsort((codes, column))
@@ -244,20 +179,16 @@ class Counts:
         weight = np.zeros(rows.shape)
         mine, theirs = slot[: len(self.codes)], slot[len(self.codes) :]
         rows[:, mine], weight[:, mine] = self.rows, self.weight
-        rows[:, theirs] += sign * other.rows
-        weight[:, theirs] += sign * other.weight
+        rows[:, theirs] += other.rows
+        weight[:, theirs] += other.weight
         offsets = np.searchsorted(column[new], np.arange(self.n_columns + 1))
         return Counts(offsets, codes[new], rows, weight)
 
-    def __add__(self, other: Counts) -> Counts:
-        return self._joined(other, 1)
-
     def __sub__(self, other: Counts) -> Counts:
-        rest = self._joined(other, -1)
-        if (rest.rows < 0).any():
-            raise NeverSeenError("more rows are to be forgotten than were seen")
-        weight = np.where(rest.rows > 0, np.maximum(rest.weight, 0.0), 0.0)
-        return replace(rest, weight=weight)._seen()
+        nothing = replace(other, rows=0 * other.rows, weight=0.0 * other.weight)
+        before, taken = self + nothing, replace(self, rows=0 * self.rows, weight=0.0 * self.weight) + other
+        rows, weight = left_weight(before, taken)
+        return replace(before, rows=rows, weight=weight)._seen()
 
     def _seen(self) -> Counts:
         """Drop the levels without rows: a forgotten level leaves no trace."""
@@ -272,7 +203,7 @@ class Counts:
 
     def spread(self, position: Positions, n_classes: int) -> Counts:
         """Lay the classes out among `n_classes`; the others are empty."""
-        rows, weight = (_spread(a, position, n_classes) for a in (self.rows, self.weight))
+        rows, weight = (spread_classes(a, position, n_classes) for a in (self.rows, self.weight))
         return replace(self, rows=rows, weight=weight)
 
     def taken(self, position: Positions) -> Counts:
@@ -289,6 +220,11 @@ class Stats:
     weight: Floats
     blocks: tuple[Any, ...]
 
+    @property
+    def seen(self) -> Floats:
+        """The weight of every class, by its other name."""
+        return self.weight
+
     def spread(self, classes: Labels) -> Stats:
         """Lay the statistics out for these classes, which include all of its own."""
         if np.array_equal(self.classes, classes) and self.classes.dtype == classes.dtype:
@@ -296,8 +232,8 @@ class Stats:
         position, n = labels.locate(classes, self.classes), len(classes)
         return Stats(
             classes,
-            _spread(self.rows, position, n),
-            _spread(self.weight, position, n),
+            spread_classes(self.rows, position, n),
+            spread_classes(self.weight, position, n),
             tuple(block.spread(position, n) for block in self.blocks),
         )
 
@@ -317,11 +253,9 @@ class Stats:
         if unknown.any():
             raise NeverSeenError(f"no row of class {other.classes[unknown].tolist()[0]!r} was seen")
         b = other.spread(self.classes)
-        rows = self.rows - b.rows
-        if (rows < 0).any():
-            raise NeverSeenError("more rows are to be forgotten than were seen")
+        rows, weight = left_weight(self, b)
         blocks = tuple(p - q for p, q in zip(self.blocks, b.blocks, strict=True))
-        rest = Stats(self.classes, rows, _left(self.weight, b.weight, rows > 0), blocks)
+        rest = Stats(self.classes, rows, weight, blocks)
         keep = np.flatnonzero(rows)
         if len(keep) == len(rows):
             return rest

@@ -33,11 +33,6 @@ class Support:
         """What the native kernels need to know to read a cell."""
         return self.above, self.lowest, self.highest
 
-    @property
-    def linear(self) -> bool:
-        """Whether reading a sum of two cells gives the sum of their readings."""
-        return self.above is None and not self.whole
-
     def draw(self, rng: np.random.Generator, shape: tuple[int, ...]) -> Floats:
         """Draw cells for tests: ordinary ones, with repeats and zeros."""
         if self.whole:
@@ -52,4 +47,4 @@ class Support:
 REAL = Support("a finite number")
 COUNTS = Support("a count, 0 or more", lowest=0.0)
 BINARY = Support("between 0 and 1", lowest=0.0, highest=1.0)
-LEVELS = Support("a level code: 0, 1, 2, ...", lowest=0.0, whole=True)
+LEVELS = Support("a level code: 0, 1, 2, ..., at most 2**53", lowest=0.0, highest=2.0**53, whole=True)

@@ -236,6 +236,46 @@ def test_nothing_of_the_model_changes_in_predict(cls, iris):
 
 
 @five
+def test_read_only_means_in_place_too(cls, iris):
+    X, y = iris
+    model = cls().fit(X, y)
+    for array in (model.class_count_, model.class_prior_):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 5
+
+
+@five
+def test_the_same_label_in_another_type_is_the_same_class(cls, iris):
+    X, _ = iris
+    days = np.array(["2020-01-01", "2021-01-01"], "M8[D]")
+    model = cls().partial_fit(X[:2], days).partial_fit(X[2:4], days[::-1].astype("M8[ns]"))
+    assert model.class_count_.tolist() == [2, 2]
+    large = cls().partial_fit(X[:1], np.array([2**63 + 5], np.uint64)).partial_fit(X[1:2], np.array([-1]))
+    assert large.classes_.tolist() == [-1, 2**63 + 5]
+    assert cls().partial_fit(X[:1], [1]).partial_fit(X[1:2], [1.0]).class_count_.tolist() == [2]
+
+
+@five
+def test_classes_may_be_announced_after_a_fit(cls, iris):
+    X, y = iris
+    model = cls().fit(X, y).partial_fit(X, y, classes={0, 1, 2, 3})
+    assert model.classes_.tolist() == [0, 1, 2, 3]
+    with pytest.raises(ValueError, match="not the same as on last call"):
+        cls().fit(X, y).partial_fit(X, y, classes=[0, 1])
+    weighted = cls(class_weight={0: 1.0, 1: 2.0, 2: 1.0}).partial_fit(X[:50], y[:50])
+    assert weighted.classes_.tolist() == [0]
+
+
+def test_durations_are_numbers_and_dates_are_not():
+    days = np.array([[1], ["NaT"], [3], [4]], "m8[D]")
+    expected = GaussianNB().fit([[1], [np.nan], [3], [4]], [0, 0, 1, 1]).theta_
+    np.testing.assert_array_equal(GaussianNB().fit(days, [0, 0, 1, 1]).theta_, expected)
+    frame = pd.DataFrame({"wait": pd.to_timedelta([1, None, 3, 4], unit="D"), "n": [1, 2, 3, 4]})
+    waits = GaussianNB().fit(frame, [0, 0, 1, 1]).theta_[:, 0]
+    assert waits[1] / waits[0] == pytest.approx(3.5)
+
+
+@five
 def test_labels_of_a_list_keep_their_types(cls, iris):
     X, _ = iris
     model = cls().fit(X[:4], [1, "a", 1, "a"])

@@ -9,7 +9,15 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn import naive_bayes as peer
-from sunrise import BernoulliNB, CategoricalNB, ComplementNB, GaussianNB, ImpossibleRowWarning, MultinomialNB
+from sunrise import (
+    BernoulliNB,
+    CategoricalNB,
+    ComplementNB,
+    GaussianNB,
+    ImpossibleRowWarning,
+    MultinomialNB,
+    engines,
+)
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "differences.md"
 
@@ -107,8 +115,15 @@ def test_an_unseen_code_is_left_out():
     # Two seen levels and one more cell: (0 + 1) / (2 + 3) and (0 + 1) / (1 + 3).
     joint = reserved.predict_joint_log_proba([[np.nan, 7]])[0]
     np.testing.assert_allclose(np.exp(joint), [2 / 3 / 5, 1 / 3 / 4], rtol=1e-15)
+    for engine in engines.ENGINES:
+        refusing = CategoricalNB(unseen="error").fit(X, y)
+        with (
+            engines.using(engine),
+            pytest.raises(ValueError, match="level 7 in column 1, row 1 was never seen"),
+        ):
+            refusing.predict([[0, 0], [0, 7]])
     with pytest.raises(ValueError, match="level 7 in column 1, row 0 was never seen"):
-        CategoricalNB(unseen="error").fit(X, y).predict([[0, 7]])
+        refusing.explain([[0, 7]])
     assert CategoricalNB(unseen="error", min_categories=8).fit(X, y).predict([[0, 7]]).shape == (1,)
 
 
@@ -193,6 +208,14 @@ def test_a_failed_fit_changes_nothing():
             model.fit([[0.0], [1.0], [2.0]], [0, 1, 1])
     assert theirs.theta_.tolist() == [[0.0], [0.0]]  # half-written
     assert ours.theta_.tolist() == [[0.0], [1.0]]
+
+
+def test_an_announced_class_without_rows_has_the_columns_own_numbers():
+    theirs, ours = (
+        cls().partial_fit([[1.0], [3.0]], [0, 1], classes=[0, 1, 2]) for cls in (peer.GaussianNB, GaussianNB)
+    )
+    assert theirs.theta_[2, 0] == 0.0
+    assert (ours.theta_[2, 0], ours.class_prior_[2]) == (2.0, 0.0)
 
 
 def test_a_class_of_weight_zero_is_absent():

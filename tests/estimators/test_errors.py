@@ -205,6 +205,22 @@ def test_forgetting_what_was_never_seen(cls):
     assert model.n_features_in_ == 1
 
 
+@five
+def test_rows_are_forgotten_with_the_weights_they_were_fitted_with(cls):
+    model = cls().fit(X, y, sample_weight=[2, 2, 1, 1])
+    for weights in ([1], [0.5]):
+        with pytest.raises(ValueError, match="cannot be forgotten"):
+            cls().fit(X[:1], y[:1], sample_weight=[2]).forget(X[:1], y[:1], sample_weight=weights)
+    with pytest.raises(ValueError, match="cannot be forgotten"):
+        model.forget(X[:1], y[:1], sample_weight=[4])
+    assert model.forget(X[:1], y[:1], sample_weight=[2]).class_count_.tolist() == [2, 2]
+
+
+def test_more_noes_cannot_be_forgotten_than_there_were():
+    with pytest.raises(ValueError, match="more ones than rows"):
+        BernoulliNB().fit([[1], [1]], [0, 0]).forget([[0]], [0])
+
+
 def test_a_level_never_seen_cannot_be_forgotten():
     with pytest.raises(ValueError, match="cannot be forgotten"):
         CategoricalNB().fit([[0], [1]], [0, 0]).forget([[3]], [0])

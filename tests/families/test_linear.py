@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn.linear_model import LogisticRegression
-from sunrise import BernoulliNB, CategoricalNB, ComplementNB, GaussianNB, MultinomialNB
+from sunrise import BernoulliNB, CategoricalNB, ComplementNB, GaussianNB, MultinomialNB, engines
 
 rng = np.random.default_rng(1)
 N = 300
@@ -46,6 +46,38 @@ def test_the_linear_form_is_the_score(name, classes):
         odds = np.asarray(line.transform(X) @ w).ravel() + b
         clear = np.abs(odds) > 1e-9
         assert ((odds > 0) == (model.predict(X) == 1))[clear].all()
+
+
+@pytest.mark.parametrize("cls", [MultinomialNB, BernoulliNB, ComplementNB, CategoricalNB])
+@pytest.mark.parametrize("norm", [False, True])
+def test_without_smoothing_linear_form_and_explanation_are_the_score(cls, norm):
+    model = cls(alpha=0, **({"norm": norm} if cls is ComplementNB else {}))
+    X = np.array([[5, 0, 2, 1], [0, 1, 1, 0], [2, 0, 0, 3], [0, 2, 2, 2]])
+    model.fit(X, [0, 1, 2, 1])
+    rows = np.array([[2, 1, 1, 0], [1, 0, 1, 0], [0, 0, 0, 0], [0, 3, 0, 1]])
+    joint = model.predict_joint_log_proba(rows)
+    np.testing.assert_allclose(model.to_linear().decision(rows), joint, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(model.explain(rows).score, joint, rtol=1e-12, atol=1e-12)
+    assert all("nan" not in model.explain(rows).text(row) for row in range(4))
+    with engines.using("array"):
+        np.testing.assert_allclose(model.predict_joint_log_proba(rows), joint, rtol=1e-12, atol=1e-12)
+
+
+def test_a_point_mass_is_explained_as_it_is_scored():
+    X = np.array([[1, 5, 7], [1, 5, 8], [1, 2, 3], [4, 2, 3.5]])
+    model = GaussianNB(var_smoothing=0.0).fit(X, [0, 0, 1, 1])
+    rows = np.array([[1, 2, 3], [1, 5, 7.5], [4, 5, 7]])
+    joint = model.predict_joint_log_proba(rows)
+    np.testing.assert_allclose(model.explain(rows).score, joint, rtol=1e-12)
+    np.testing.assert_allclose(model.to_linear().decision(rows), joint, rtol=1e-9)
+
+
+def test_wide_sparse_rows_stay_sparse():
+    wide = sparse.random_array((2000, 200_000), density=1e-4, rng=np.random.default_rng(0), format="csr")
+    model = MultinomialNB().fit(wide, np.arange(2000) % 3)
+    line = model.to_linear()
+    assert sparse.issparse(line.transform(wide))
+    np.testing.assert_allclose(line.decision(wide), model.predict_joint_log_proba(wide), rtol=1e-12)
 
 
 def test_unseen_codes_have_their_feature():

@@ -126,6 +126,19 @@ def test_cells_up_to_1e150_do_not_overflow():
     assert model.predict(X).tolist() == [0, 0, 1, 1]
 
 
+def test_larger_cells_are_refused():
+    with pytest.raises(ValueError, match="column 1 holds numbers too large for their squares"):
+        GaussianNB().fit([[0.0, 1e200], [1.0, -1e200], [2.0, 0.0]], [0, 0, 1])
+
+
+def test_a_constant_column_is_constant_whatever_its_weights():
+    rng = np.random.default_rng(0)
+    for _ in range(100):
+        X = np.column_stack([rng.normal(size=30), np.full(30, 0.1 + rng.random())])
+        model = GaussianNB(var_smoothing=0.0).fit(X, np.arange(30) % 2, sample_weight=rng.random(30))
+        assert model.var_[:, 1].tolist() == [0.0, 0.0]
+
+
 def test_a_sure_winner_keeps_the_digits_of_its_log_probability():
     # Joint scores -1000 and -1040, up to the rounding of a product: the truth is -log1p(exp(-40)).
     model = MultinomialNB.from_parameters(

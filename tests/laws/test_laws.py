@@ -111,6 +111,24 @@ def test_forget_undoes_partial_fit(kind, engine, layout, table, more):
 
 
 @every_model
+@given(table=tables, weighted=st.booleans())
+@settings(max_examples=25)
+def test_rows_can_be_forgotten_one_at_a_time(kind, table, weighted):
+    data = draw(kind, *table)
+    w = data.w * 0.37 + 0.11 if weighted else np.ones(len(data.y))
+    model = MODELS[kind]().fit(data.X, data.y, sample_weight=w)
+    for r in range(len(data.y) - 1):
+        model.forget(data.X[r : r + 1], data.y[r : r + 1], sample_weight=w[r : r + 1])
+    last = slice(len(data.y) - 1, None)
+    alone = MODELS[kind]().fit(data.X[last], data.y[last], sample_weight=w[last])
+    if kind.startswith("gaussian"):  # one row has no density to compare at its own mean
+        np.testing.assert_allclose(model.theta_, alone.theta_, atol=1e-12)
+        np.testing.assert_allclose(model.var_, alone.var_, atol=1e-12)
+    else:
+        assert_same(model, alone, data.X)
+
+
+@every_model
 @every_engine
 @every_layout
 @given(table=tables)

@@ -8,6 +8,9 @@ use std::ops::Range;
 /// Stands for a missing level code inside the kernels; a missing number is NaN.
 pub const MISSING: i64 = i64::MIN;
 
+/// The largest level code: up to it every whole number is a float.
+pub const LARGEST: i64 = 1 << 53;
+
 /// A number type an array may hold.
 pub trait Cell: Copy + Send + Sync {
     /// The cell as a number; NaN is missing.
@@ -35,7 +38,7 @@ fn float_code(x: f64) -> Result<i64, CellFault> {
         Err(CellFault::Below)
     } else if x.fract() != 0.0 {
         Err(CellFault::Fraction)
-    } else if x > 9007199254740992.0 {
+    } else if x > LARGEST as f64 {
         Err(CellFault::Above)
     } else {
         Ok(x as i64)
@@ -70,7 +73,7 @@ macro_rules! integer_cell {
                 if self < 0 {
                     Err(CellFault::Below)
                 } else {
-                    i64::try_from(self).map_err(|_| CellFault::Above)
+                    i64::try_from(self).ok().filter(|&code| code <= LARGEST).ok_or(CellFault::Above)
                 }
             }
         }
@@ -103,6 +106,8 @@ impl Cell for i64 {
     fn code(self) -> Result<i64, CellFault> {
         if self < 0 {
             Err(CellFault::Below)
+        } else if self > LARGEST {
+            Err(CellFault::Above)
         } else {
             Ok(self)
         }
@@ -252,7 +257,7 @@ impl<'a, T: Cell> Dense<'a, T> {
     {
         if let Some(cells) = self.part(rows.clone()).to_slice().and_then(T::as_codes) {
             // The one code that stands for missing inside must not come in from outside.
-            if !cells.iter().fold(false, |found, &code| found | (code == MISSING)) {
+            if cells.iter().fold(true, |fine, &code| fine & (code != MISSING) & (code <= LARGEST)) {
                 return Ok(cells);
             }
         }

@@ -2,7 +2,7 @@
 
 use crate::cells::{Cell, Dense, MISSING};
 use crate::csr::{Csr, Index};
-use crate::fault::{CellFault, Fault};
+use crate::fault::{afford, CellFault, Fault};
 use crate::rows::Rows;
 use crate::vectorised;
 use crate::work::{blocks, pieces, run};
@@ -25,29 +25,33 @@ pub struct Counts {
 /// Rows and weight of one level in one class.
 type Tally = (i64, f64);
 
-/// Levels in order, with the tally of every class.
-type Sorted = BTreeMap<(usize, i64), Vec<Tally>>;
+/// What was seen, in order: (column, code, class).
+type Sorted = BTreeMap<(usize, i64, usize), Tally>;
 
-fn finish(columns: usize, classes: usize, sorted: Sorted) -> Counts {
-    let levels = sorted.len();
-    let mut counts = Counts {
-        offsets: vec![0; columns + 1],
-        codes: Vec::with_capacity(levels),
-        rows: vec![0; classes * levels],
-        weight: vec![0.0; classes * levels],
-    };
-    for (k, ((column, code), tally)) in sorted.into_iter().enumerate() {
-        counts.offsets[column + 1] = k as i64 + 1;
-        counts.codes.push(code);
-        for (c, (rows, weight)) in tally.into_iter().enumerate() {
-            counts.rows[c * levels + k] = rows;
-            counts.weight[c * levels + k] = weight;
+fn finish(columns: usize, classes: usize, sorted: Sorted) -> Result<Counts, Fault> {
+    let mut counts = Counts { offsets: vec![0; columns + 1], ..Counts::default() };
+    let mut column = None;
+    for &(j, code, _) in sorted.keys() {
+        if column != Some((j, code)) {
+            column = Some((j, code));
+            counts.codes.push(code);
+            counts.offsets[j + 1] = counts.codes.len() as i64;
         }
     }
-    for column in 0..columns {
-        counts.offsets[column + 1] = counts.offsets[column + 1].max(counts.offsets[column]);
+    for j in 0..columns {
+        counts.offsets[j + 1] = counts.offsets[j + 1].max(counts.offsets[j]);
     }
-    counts
+    let levels = counts.codes.len();
+    afford(classes, levels)?;
+    (counts.rows, counts.weight) = (vec![0; classes * levels], vec![0.0; classes * levels]);
+    let (mut level, mut key) = (0, None);
+    for ((j, code, c), (rows, weight)) in sorted {
+        level += usize::from(key.is_some_and(|key| key != (j, code)));
+        key = Some((j, code));
+        counts.rows[c * levels + level] = rows;
+        counts.weight[c * levels + level] = weight;
+    }
+    Ok(counts)
 }
 
 /// Small codes in a table, which is fast, the others in a map, which is bounded by what was seen.
@@ -56,14 +60,16 @@ struct Tallies {
     columns: usize,
     /// Codes the table has room for, in every column.
     room: usize,
+    /// Rows that were looked at: no counter can be larger.
+    counted: usize,
     rows: Vec<u32>,
     /// Weights, where they are not all 1.
     weight: Option<Vec<f64>>,
-    large: HashMap<(usize, i64), Vec<Tally>>,
+    large: HashMap<(usize, i64, usize), Tally>,
 }
 
 /// The most cells a table may have; beyond, codes go to the map.
-const TABLE: usize = 1 << 22;
+const TABLE: usize = 1 << 20;
 
 impl Tallies {
     fn new(classes: usize, columns: usize, weighted: bool) -> Self {
@@ -71,6 +77,7 @@ impl Tallies {
             classes,
             columns,
             room: 0,
+            counted: 0,
             rows: Vec::new(),
             weight: weighted.then(Vec::new),
             large: HashMap::new(),
@@ -106,6 +113,7 @@ impl Tallies {
         if largest >= self.room as i64 && largest < (1 << 16) {
             self.grow((largest as usize + 1).next_power_of_two());
         }
+        self.counted += rows.len();
         let (room, columns) = (self.room, self.columns);
         for r in 0..rows.len() {
             let Some((c, w)) = rows.class(r) else { continue };
@@ -138,8 +146,7 @@ impl Tallies {
     fn add_odd(&mut self, r: usize, c: usize, w: f64, row: &[i64]) -> Result<(), (usize, usize)> {
         for (j, &code) in row.iter().enumerate() {
             if code >= self.room as i64 {
-                let classes = self.classes;
-                let tally = &mut self.large.entry((j, code)).or_insert_with(|| vec![(0, 0.0); classes])[c];
+                let tally = self.large.entry((j, code, c)).or_default();
                 tally.0 += 1;
                 tally.1 += w;
             } else if code < 0 && code != MISSING {
@@ -151,9 +158,8 @@ impl Tallies {
 
     /// Adds what was seen to the sorted levels.
     fn join(self, sorted: &mut Sorted) {
-        let classes = self.classes;
-        let mut put = |key, c: usize, (rows, weight): Tally| {
-            let tally = &mut sorted.entry(key).or_insert_with(|| vec![(0, 0.0); classes])[c];
+        let mut put = |key, (rows, weight): Tally| {
+            let tally: &mut Tally = sorted.entry(key).or_default();
             tally.0 += rows;
             tally.1 += weight;
         };
@@ -161,13 +167,22 @@ impl Tallies {
             let (cell, code) = (at / self.room, at % self.room);
             let rows = i64::from(rows);
             let weight = self.weight.as_ref().map_or(rows as f64, |weight| weight[at]);
-            put((cell % self.columns, code as i64), cell / self.columns, (rows, weight));
+            put((cell % self.columns, code as i64, cell / self.columns), (rows, weight));
         }
-        for (key, tallies) in self.large {
-            for (c, tally) in tallies.into_iter().enumerate() {
-                put(key, c, tally);
-            }
+        self.large.into_iter().for_each(|(key, tally)| put(key, tally));
+    }
+
+    /// Takes in the table of another piece, where both are of one size and the counters have room.
+    fn absorb(&mut self, other: &mut Tallies) {
+        if self.room != other.room || self.counted.saturating_add(other.counted) > u32::MAX as usize {
+            return;
         }
+        self.counted += other.counted;
+        self.rows.iter_mut().zip(&other.rows).for_each(|(a, b)| *a += b);
+        if let (Some(a), Some(b)) = (&mut self.weight, &other.weight) {
+            a.iter_mut().zip(b).for_each(|(a, b)| *a += b);
+        }
+        other.rows.clear();
     }
 }
 
@@ -175,7 +190,7 @@ impl Tallies {
 pub fn dense<T: Cell>(x: &Dense<T>, rows: Rows, threads: usize) -> Result<Counts, Fault> {
     let columns = x.columns();
     if rows.table(x.rows(), columns)? == 0 {
-        return Ok(finish(columns, rows.classes, Sorted::new()));
+        return finish(columns, rows.classes, Sorted::new());
     }
     // A piece's counters are 32 bits wide, so it has fewer rows than they can count.
     let most = 16.max(x.rows() >> 31);
@@ -198,11 +213,18 @@ pub fn dense<T: Cell>(x: &Dense<T>, rows: Rows, threads: usize) -> Result<Counts
         )?;
         Ok(tallies)
     });
-    let mut sorted = Sorted::new();
+    // Tables of one size are added as tables; only the sums are sorted.
+    let mut all: Vec<Tallies> = Vec::new();
     for part in parts {
-        part?.join(&mut sorted);
+        let mut part = part?;
+        if let Some(first) = all.first_mut() {
+            first.absorb(&mut part);
+        }
+        all.push(part);
     }
-    Ok(finish(columns, rows.classes, sorted))
+    let mut sorted = Sorted::new();
+    all.into_iter().for_each(|tallies| tallies.join(&mut sorted));
+    finish(columns, rows.classes, sorted)
 }
 
 /// Counts of a sparse matrix of level codes; a cell that is not stored has code 0.
@@ -239,11 +261,9 @@ pub fn sparse<T: Cell, I: Index>(x: &Csr<T, I>, rows: Rows, threads: usize) -> R
     });
     let mut sorted = Sorted::new();
     for (c, part) in parts.into_iter().enumerate() {
-        for (key, tally) in part? {
-            sorted.entry(key).or_insert_with(|| vec![(0, 0.0); rows.classes])[c] = tally;
-        }
+        sorted.extend(part?.into_iter().map(|((j, code), tally)| ((j, code, c), tally)));
     }
-    Ok(finish(x.columns(), rows.classes, sorted))
+    finish(x.columns(), rows.classes, sorted)
 }
 
 #[cfg(test)]

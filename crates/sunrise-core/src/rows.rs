@@ -64,8 +64,6 @@ impl<'a> Rows<'a> {
     }
 
     /// The cells of a table of this many columns, after checking that it has these rows and can be afforded.
-    ///
-    /// An allocation that fails midway would end the process; asking first costs a microsecond.
     pub fn table(&self, rows: usize, columns: usize) -> Result<usize, Fault> {
         if rows != self.len() {
             return Err(Fault::shape(format!("{} label codes for {rows} rows", self.len())));

@@ -93,9 +93,10 @@ def _without_objects(X: Any) -> Any:
     if isinstance(X, list | tuple) and X:
         X = np.asarray(X)
     if not isinstance(X, np.ndarray) or X.dtype.kind != "O" or X.ndim != 2:
-        if getattr(getattr(X, "dtype", None), "kind", "") == "M":
+        kind = getattr(getattr(X, "dtype", None), "kind", "")
+        if kind == "M":
             _refuse_dates("X")
-        return kept
+        return _durations(X) if kind == "m" else kept
     try:
         return X.astype(np.float64)  # None becomes NaN
     except (TypeError, ValueError):
@@ -107,6 +108,10 @@ def _frame_without_objects(X: Any) -> Any:
     kinds = [getattr(dtype, "kind", "") for dtype in X.dtypes]
     if "M" in kinds:
         _refuse_dates(f"column {str(X.columns[kinds.index('M')])!r}")
+    if "m" in kinds:
+        X = X.copy(deep=False)
+        for k in (k for k, kind in enumerate(kinds) if kind == "m"):
+            X.isetitem(k, _durations(X.iloc[:, k].to_numpy()))
     if "O" not in kinds:
         return X
     try:
@@ -114,6 +119,11 @@ def _frame_without_objects(X: Any) -> Any:
     except (TypeError, ValueError):
         values = _numbers(np.asarray(X, dtype=object), X.columns)
     return type(X)(values, index=X.index, columns=X.columns)
+
+
+def _durations(X: NDArray[Any]) -> Floats:
+    """Durations as numbers, in the unit they have."""
+    return np.where(np.isnat(X), np.nan, X.astype(np.int64))
 
 
 def _refuse_dates(what: str) -> NoReturn:
@@ -174,7 +184,7 @@ def refuse_cell(estimator: Any, fault: tuple[str, int, int, float], support: Sup
     texts = {
         "infinite": f"Input X of {who} contains infinity: {shown} in {where}. {wanted}.",
         "below": f"Negative values in data passed to {who} (input X): {shown} in {where}. {wanted}.",
-        "above": f"{who} cannot take {shown} in {where}. {wanted}.",
+        "above": f"{who} cannot take {shown} in {where}: it is too large. {wanted}.",
         "fraction": f"{who} takes level codes, not fractions: {shown} in {where}. {wanted}; "
         "to cut numbers into levels use sklearn.preprocessing.KBinsDiscretizer.",
         "unseen": f"{who}: level {shown} in {where} was never seen in fit. "

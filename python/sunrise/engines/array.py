@@ -16,6 +16,7 @@ from sunrise import _native
 from sunrise.arrays import Codes, Floats, Integers
 from sunrise.data.batch import Batch, Block
 from sunrise.forms import Form
+from sunrise.moments import Moments
 from sunrise.stats import Counts, Sums
 from sunrise.support import Support
 from sunrise.terms import LEVEL, X2, Term
@@ -59,7 +60,7 @@ def accumulate(
     weight: Floats | None,
     n_classes: int,
     threads: int,
-) -> Sums | Counts:
+) -> Sums | Moments | Counts:
     """Add up the terms of the cells, per class and column."""
     member = membership(codes, weight, n_classes)
     x = np.where((member > 0).sum(axis=0)[:, None] > 0, read(block, support), np.nan)
@@ -78,7 +79,7 @@ def accumulate(
         anchor[c] = (share * inside).sum(axis=0)
         d = np.where(w > 0, inside - anchor[c], 0.0)
         x1[c], x2[c] = ((w * term.of(d)).sum(axis=0) for term in terms)
-    return Sums(rows, observed, x1, x2, anchor)
+    return Moments.of(rows, observed, x1, x2, anchor)
 
 
 def _count_levels(x: Floats, member: Floats) -> Counts:
@@ -106,7 +107,12 @@ def summed(block: Block, support: Support, form: Form, n_classes: int, rows: Any
     step = max(1, PIECE // max(1, block.shape[1] * n_classes))
     for start in range(0, len(rows), step):
         some = rows[start : start + step]
-        total[start : start + step] = form.cells(read(block, support, some)).sum(axis=2)
+        x = read(block, support, some)
+        try:
+            total[start : start + step] = form.cells(x).sum(axis=2)
+        except _native.CellError as error:  # it knows its place among these rows only
+            why, row, column, value = error.args
+            raise _native.CellError(why, int(some[row]), column, value) from None
     return total
 
 

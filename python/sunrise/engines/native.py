@@ -13,6 +13,7 @@ from sunrise.arrays import Codes, Floats
 from sunrise.data.batch import Batch, Block
 from sunrise.engines import array
 from sunrise.forms import Form
+from sunrise.moments import Moments
 from sunrise.stats import Counts, Sums
 from sunrise.support import Support
 from sunrise.terms import LEVEL, X2, Term, X
@@ -33,10 +34,10 @@ def _sums(block: Block, support: Support, y: Codes, w: Floats | None, n_classes:
 
 def _moments(
     block: Block, support: Support, y: Codes, w: Floats | None, n_classes: int, threads: int
-) -> Sums:
+) -> Moments:
     parts: tuple[Any, ...] = _native.moments_of(block.native, y, w, n_classes, threads)
     rows, seen, anchor, x, x2 = (a.reshape(n_classes, -1) for a in parts)
-    return Sums(rows, seen, x, x2, anchor)
+    return Moments.of(rows, seen, x, x2, anchor)
 
 
 def _counts(
@@ -47,7 +48,7 @@ def _counts(
 
 
 #: Which kernel adds up which terms.
-_KERNELS: dict[tuple[Term, ...], Callable[..., Sums | Counts]] = {
+_KERNELS: dict[tuple[Term, ...], Callable[..., Sums | Moments | Counts]] = {
     (X,): _sums,
     (X, X2): _moments,
     (LEVEL,): _counts,
@@ -62,7 +63,7 @@ def accumulate(
     weight: Floats | None,
     n_classes: int,
     threads: int,
-) -> Sums | Counts:
+) -> Sums | Moments | Counts:
     """Add up the terms of the cells, per class and column."""
     kernel = _KERNELS[terms]
     try:
@@ -86,13 +87,15 @@ def _impossible(batch: Batch, supports: Any, forms: Any, n_classes: int, threads
     if not held:
         return None
     # Counts must be exact, and cells that replace the squares of zeros might leave dust: those zeros are written out.
-    dusty = [part for part in held if part[0].kind == "sparse" and part[2].x2 is not None]
-    clean = [_scored(*part) for part in held if part not in dusty]
+    clean: list[Any] = []
+    dusty: list[Any] = []
+    for part in held:
+        (dusty if part[0].kind == "sparse" and part[2].x2 is not None else clean).append(part)
     none, counts = np.zeros(n_classes), np.zeros((batch.n_rows, n_classes))
     if clean:
-        _native.score(clean, none, none, counts, "joint", threads)
-    for part in dusty:
-        counts += array.summed(*part, n_classes)
+        _native.score([_scored(*part) for part in clean], none, none, counts, "joint", threads)
+    for block, support, form in dusty:
+        counts += array.summed(block, support, form, n_classes)
     return counts
 
 

@@ -49,6 +49,15 @@ class Bernoulli(Family):
         """Refuse an alpha that does not fit the columns."""
         self.alpha.check(n_columns)
 
+    def complaint(self, stats: Sums) -> str | None:
+        """Refuse more ones than rows, which forgetting zeros that were never there would leave."""
+        if (stats.x > stats.seen * (1 + 1e-9)).any():
+            return (
+                "These rows cannot be forgotten: they would leave more ones than rows. "
+                "Forget only rows that were fitted."
+            )
+        return None
+
     def posterior(self, stats: Sums) -> Beta:
         """Beta(alpha + ones, alpha + zeros)."""
         return Beta(self.alpha.value + stats.x, self.alpha.value + np.maximum(stats.seen - stats.x, 0.0))
@@ -56,8 +65,7 @@ class Bernoulli(Family):
     def params(self, stats: Sums, class_weight: Floats) -> BernoulliParams:
         """Log of the posterior means, from the counts."""
         post = self.posterior(stats)
-        known = np.broadcast_to(stats.rows.sum(axis=0) > 0, stats.x.shape[1:])
-        return BernoulliParams(post.log_mean, post.log_mean_complement, known)
+        return BernoulliParams(post.log_mean, post.log_mean_complement, stats.known)
 
     def form(self, params: BernoulliParams) -> Linear:
         """Log-odds of a 1, over the log probability of a 0."""

@@ -221,6 +221,8 @@ class CategoricalNB(DiscreteNB):
         array(['b'], dtype='<U1')
         """
         given = given_parameters(classes, class_prior, rows)
+        if len(feature_prob) == 0:
+            raise ValueError("feature_prob must hold a table of probabilities for each column")
         tables = [given.shares(f"feature_prob[{j}]", table) for j, table in enumerate(feature_prob)]
         sizes = np.array([table.shape[1] for table in tables], dtype=np.int64)
         weight = np.concatenate(tables, axis=1) * given.seen

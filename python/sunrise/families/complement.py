@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from sunrise.arrays import Floats, Mask
 from sunrise.derived import Fitted, Settings
 from sunrise.estimator import DiscreteNB
-from sunrise.families.multinomial import known_columns, log_shares, rates
+from sunrise.families.multinomial import log_shares, rates
 from sunrise.family import Family
 from sunrise.forms import Composition, Linear
 from sunrise.given import given_parameters
@@ -58,13 +58,16 @@ class Complement(Family):
 
     def params(self, stats: Sums, class_weight: Floats) -> ComplementParams:
         """Weights: minus the log shares of the other classes, or these divided by their sum."""
-        known = known_columns(stats)
+        known = stats.known
         seen = stats.seen if stats.seen.shape[1] == 1 else others(stats.seen)
         pooled = Sums(others(stats.rows.astype(float)).astype(np.int64), seen, others(stats.x))
         log_theta = log_shares(rates(pooled, others(class_weight)), self.alpha, known)
         logged = np.where(known, log_theta, 0.0)
         if not self.norm:
             return ComplementParams(log_theta, -logged, known)
+        # Where counts of 0 are not smoothed, the logs of the others are nothing beside theirs.
+        unseen = np.isneginf(logged)
+        logged = np.where(unseen.any(axis=1, keepdims=True), -unseen.astype(float), logged)
         total = logged.sum(axis=1, keepdims=True)
         return ComplementParams(
             log_theta, np.divide(logged, total, out=np.zeros_like(logged), where=total != 0), known

@@ -16,7 +16,8 @@ from sunrise.estimator import COMMON_CONSTRAINTS, NaiveBayes
 from sunrise.family import Family
 from sunrise.forms import Linear
 from sunrise.given import given_parameters
-from sunrise.stats import Sums
+from sunrise.moments import Moments
+from sunrise.stats import per_row
 from sunrise.support import REAL, Support
 from sunrise.terms import X2, X
 
@@ -51,7 +52,17 @@ class Gaussian(Family):
         """Any finite number."""
         return REAL
 
-    def params(self, stats: Sums, class_weight: Floats) -> GaussianParams:
+    def complaint(self, stats: Moments) -> str | None:
+        """Refuse numbers whose squares leave the range of floats."""
+        if not np.isfinite(stats.x2).all():
+            column = int(np.argmin(np.isfinite(stats.x2).all(axis=0)))
+            return (
+                f"column {column} holds numbers too large for their squares to be added (beyond 1e150). "
+                "Rescale it: divide it by a power of ten."
+            )
+        return None
+
+    def params(self, stats: Moments, class_weight: Floats) -> GaussianParams:
         """Means and smoothed variances; a class that saw nothing of a column has the column's own."""
         pooled = stats.pooled()
         known = np.broadcast_to(pooled.rows > 0, (1, stats.x.shape[1]))[0]
@@ -60,11 +71,12 @@ class Gaussian(Family):
         squares, weight = stats.squared_error, stats.seen
         if self.shared_variance:
             squares, weight = squares.sum(axis=0, keepdims=True), weight.sum(axis=0, keepdims=True)
-        overall = _per(pooled.squared_error, pooled.seen)
+        overall = per_row(pooled.squared_error, pooled)
         if self.laplace:
             return GaussianParams(mean, (squares + 1.0) / (weight + 1.0) + np.zeros_like(mean), 0.0, known)
         epsilon = self.var_smoothing * float(overall.max(initial=0.0))
-        var = np.where(seen | self.shared_variance, _per(squares, weight), overall)
+        own = np.divide(squares, weight, out=np.zeros_like(squares), where=weight > 0)
+        var = np.where(seen | self.shared_variance, own, overall)
         return GaussianParams(mean, var + epsilon, epsilon, known)
 
     def form(self, params: GaussianParams) -> Linear:
@@ -77,13 +89,9 @@ class Gaussian(Family):
             x2 = np.where(params.known, -0.5 / params.var, 0.0)
         return Linear(base=base, x2=x2, anchor=params.mean)
 
-    def centre(self, stats: Sums) -> Floats:
+    def centre(self, stats: Moments) -> Floats:
         """The column means: squares about 0 would cancel for columns far from it."""
         return np.asarray(stats.pooled().mean[0])
-
-
-def _per(squares: Floats, weight: Floats) -> Floats:
-    return np.divide(squares, weight, out=np.zeros_like(squares), where=weight > 0)
 
 
 class GaussianNB(NaiveBayes):
@@ -171,6 +179,10 @@ class GaussianNB(NaiveBayes):
         """
         given = given_parameters(classes, class_prior, rows)
         mean, variance = given.matrix("theta", theta), given.matrix("var", var, lowest=0.0)
+        if mean.shape != variance.shape:
+            raise ValueError(
+                f"theta and var must have one shape; they have {mean.shape} and {variance.shape}"
+            )
         n = given.seen
-        sums = Sums(given.block_rows, n, np.zeros_like(mean), variance * n, mean)
-        return cls(var_smoothing=0.0)._from_stats(given, (sums,), mean.shape[1], feature_names)
+        moments = Moments.about_mean(given.block_rows, n, mean, variance * n)
+        return cls(var_smoothing=0.0)._from_stats(given, (moments,), mean.shape[1], feature_names)

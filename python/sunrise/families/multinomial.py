@@ -39,11 +39,6 @@ def rates(stats: Sums, class_weight: Floats) -> Floats:
     return np.where(stats.seen == class_weight[:, None], stats.x, per_row * class_weight[:, None])
 
 
-def known_columns(stats: Sums) -> Mask:
-    """Columns that were observed at all."""
-    return np.broadcast_to(stats.rows.sum(axis=0) > 0, stats.x.shape[1:])
-
-
 def log_shares(counts: Floats, alpha: Alpha, known: Mask) -> Floats:
     """Log of the posterior mean shares of the known columns; the others get log 0."""
     if known.all():
@@ -72,8 +67,7 @@ class Multinomial(Family):
 
     def params(self, stats: Sums, class_weight: Floats) -> MultinomialParams:
         """Log of the posterior mean shares, from the counts."""
-        known = known_columns(stats)
-        return MultinomialParams(log_shares(rates(stats, class_weight), self.alpha, known), known)
+        return MultinomialParams(log_shares(rates(stats, class_weight), self.alpha, stats.known), stats.known)
 
     def form(self, params: MultinomialParams) -> Linear:
         """A count times the log of its column's share."""

@@ -1,0 +1,153 @@
+"""Moments: sums of x and x^2 per class and column, about an anchor, with a bound on their rounding."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from sunrise.arrays import Floats, Integers, Positions
+from sunrise.stats import NeverSeenError, left_weight, per_row, spread_classes
+
+#: Rounding of one operation, relative to its largest operand.
+_ROUNDING = 2.0**-51
+
+
+class LostPrecisionWarning(UserWarning):
+    """Forgetting left a variance that is known to few digits.
+
+    Silence it with `warnings.filterwarnings("ignore", category=sunrise.LostPrecisionWarning)`.
+    """
+
+
+@dataclass(frozen=True)
+class Moments:
+    """Sums of x - anchor and of its square, per class and column.
+
+    The anchor is a float close to the class mean, and the sum of x - anchor is kept beside it: the mean is
+    known beyond the precision of one float, so nothing is lost when statistics move to another anchor.
+    `error` bounds what rounding has done to the squares; a spread within it is none.
+
+    >>> import numpy as np
+    >>> one, two = (Moments.about_mean(np.array([[2]]), np.array([[2.0]]), np.array([[m]]), np.array([[0.5]]))
+    ...             for m in (3.0, 5.0))
+    >>> (one + two).mean, (one + two).squared_error, (one + two - two).squared_error
+    (array([[4.]]), array([[5.]]), array([[0.5]]))
+    """
+
+    rows: Integers
+    seen: Floats
+    x: Floats
+    x2: Floats
+    anchor: Floats
+    error: Floats
+
+    @classmethod
+    def of(cls, rows: Integers, seen: Floats, x: Floats, x2: Floats, anchor: Floats) -> Moments:
+        """Moments fresh from an engine.
+
+        Floats next to each other differ by about 2**-52 of their size; what is far less than the square of that
+        is no difference of cells but the rounding of their mean.
+        """
+        step = 2.0**-52 * anchor
+        return cls(rows, seen, x, x2, anchor, _ROUNDING * x2 + 2.0**-40 * seen * step * step)
+
+    @classmethod
+    def about_mean(cls, rows: Integers, seen: Floats, mean: Floats, squared_error: Floats) -> Moments:
+        """Moments whose mean and sum of squares about it are known."""
+        return cls.of(rows, seen, np.zeros_like(mean), squared_error, mean)
+
+    @property
+    def offset(self) -> Floats:
+        """The mean less the anchor; 0 where nothing was seen."""
+        return per_row(self.x, self)
+
+    @property
+    def mean(self) -> Floats:
+        """Mean of the observed cells; 0 where nothing was seen."""
+        return self.anchor + self.offset
+
+    @property
+    def _spread(self) -> Floats:
+        return self.x2 - self.x * self.offset
+
+    @property
+    def squared_error(self) -> Floats:
+        """Sum of squares about the mean; what cannot be told from rounding is 0."""
+        spread = self._spread
+        return np.where(spread > self.error, spread, 0.0)
+
+    def about(self, anchor: Floats) -> Moments:
+        """Move the squares to another anchor."""
+        shift = self.anchor - anchor
+        moved = self.seen * shift
+        with np.errstate(over="ignore", invalid="ignore"):  # complained of by the family
+            change = shift * (2 * self.x + moved)
+        error = self.error + _ROUNDING * np.abs(change)
+        return Moments(self.rows, self.seen, self.x + moved, self.x2 + change, anchor + 0.0 * self.x, error)
+
+    def pooled(self) -> Moments:
+        """Take all classes as one."""
+        first = self.anchor[:1]
+        rows, seen = (a.sum(axis=0, keepdims=True) for a in (self.rows, self.seen))
+        moved = (self.x + self.seen * (self.anchor - first)).sum(axis=0, keepdims=True)
+        joint = first + np.divide(moved, seen, out=np.zeros_like(moved), where=rows > 0)
+        here = self.about(joint)
+        x, x2, error = (a.sum(axis=0, keepdims=True) for a in (here.x, here.x2, here.error))
+        return Moments(rows, seen, x, x2, joint, error)
+
+    def __add__(self, other: Moments) -> Moments:
+        rows, seen = self.rows + other.rows, self.seen + other.seen
+        moved = (other.anchor - self.anchor) * other.seen + (self.x + other.x)
+        joint = self.anchor + np.divide(moved, seen, out=np.zeros_like(moved), where=rows > 0)
+        a, b = self.about(joint), other.about(joint)
+        x2 = a.x2 + b.x2
+        return Moments(rows, seen, a.x + b.x, x2, joint, a.error + b.error + _ROUNDING * x2)
+
+    def __sub__(self, other: Moments) -> Moments:
+        rows, seen = left_weight(self, other)
+        left, taken = rows > 0, other.about(self.anchor)
+        x, x2 = np.where(left, self.x - taken.x, 0.0), np.where(left, self.x2 - taken.x2, 0.0)
+        error = np.where(rows > 1, self.error + taken.error + _ROUNDING * (self.x2 + taken.x2), 0.0)
+        rest = Moments(rows, seen, x, x2, self.anchor, error)
+        allowed = self.error + taken.error + _ROUNDING * (self.x2 + taken.x2)
+        if (rest._spread < -4 * allowed).any():
+            raise NeverSeenError("the spread of what is left would be negative")
+        rest._warn_of_lost_precision()
+        # One row has no spread, and no row has no anchor.
+        rest = replace(rest, x2=np.where(rows > 1, x2, x * rest.offset))
+        return rest.about(np.where(left, rest.mean, 0.0))
+
+    def _warn_of_lost_precision(self) -> None:
+        """Warn where rounding may be most of what is left, unless it is nothing beside the column itself."""
+        pooled = self.pooled()
+        overall = per_row(pooled.squared_error, pooled)
+        matters = self.error > 1e-10 * self.seen * (overall + self.mean**2)
+        uncertain = (self.rows > 1) & (self._spread < 1e3 * self.error) & matters
+        if uncertain.any():
+            warnings.warn(
+                f"The rows that were forgotten held almost all the spread of {int(uncertain.sum())} class-columns: "
+                "the variance of what is left is known to fewer than 3 digits. Fit anew to have it exactly; "
+                'silence this with warnings.filterwarnings("ignore", category=sunrise.LostPrecisionWarning).',
+                LostPrecisionWarning,
+                stacklevel=6,
+            )
+
+    def scaled(self, factor: Floats) -> Moments:
+        """Multiply the weight of every class by its factor."""
+        f = factor[:, None]
+        rows = np.where(f > 0, self.rows, 0)
+        return Moments(rows, self.seen * f, self.x * f, self.x2 * f, self.anchor, self.error * f)
+
+    def _each(self, change: Any) -> Moments:
+        return Moments(*(change(a) for a in (self.rows, self.seen, self.x, self.x2, self.anchor, self.error)))
+
+    def spread(self, position: Positions, n_classes: int) -> Moments:
+        """Lay the classes out among `n_classes`; the others are empty."""
+        return self._each(lambda a: spread_classes(a, position, n_classes))
+
+    def taken(self, position: Positions) -> Moments:
+        """Keep these classes only."""
+        return self._each(lambda a: a[position])
