@@ -1,15 +1,15 @@
 """Forms: how a fitted block of columns scores its cells.
 
 Every form gives what each cell adds to the joint log score of each class (`cells`, the readable formula that
-the array engine and the explanations use) and the same thing as arrays laid out for the native kernels.
+the array engine and the explanations use) and the same as weights of features (the linear form). How its
+arrays are laid out for the native kernels is the native engine's business.
 """
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
@@ -19,6 +19,9 @@ from sunrise.arrays import Floats, Integers, Mask
 
 class Form(Protocol):
     """What the engines, the explanations and the linear form ask of a fitted block."""
+
+    #: Which kernels score it: linear or table.
+    kind: ClassVar[str]
 
     @property
     def impossible(self) -> Form | None:
@@ -71,22 +74,7 @@ class Composition:
         return np.asarray(self.sign * weight)
 
 
-def _padded(table: Floats, more_rows: int = 0) -> Floats:
-    """A table whose rows are padded with zeros to the groups of classes that the kernels add up together."""
-    rows, n_classes = table.shape
-    shape = rows + more_rows, -(-n_classes // _native.GROUP) * _native.GROUP
-    # Random look-ups touch fewest cache lines where rows begin on one; and NumPy asks for huge pages where it
-    # does not ask for zeros.
-    space = np.empty(shape[0] * shape[1] + 8)
-    start = -(space.ctypes.data // 8) % 8
-    wide = space[start : start + shape[0] * shape[1]].reshape(shape)
-    wide[:rows, :n_classes] = table
-    wide[:, n_classes:] = 0.0
-    wide[rows:] = 0.0
-    return wide
-
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Linear:
     """A cell adds base + x (x - a) + x2 (x - a)^2; each part is classes x columns.
 
@@ -102,6 +90,8 @@ class Linear:
     anchor: Floats | None = None
     composition: Composition | None = None
 
+    kind: ClassVar[str] = "linear"
+
     @property
     def compositional(self) -> bool:
         """Whether a row with missing cells needs more than its own cells."""
@@ -110,6 +100,12 @@ class Linear:
     @property
     def _parts(self) -> list[Floats]:
         return [part for part in (self.base, self.x, self.x2) if part is not None]
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Classes and columns."""
+        n_classes, n_columns = self._parts[0].shape
+        return n_classes, n_columns
 
     @cached_property
     def impossible(self) -> Linear | None:
@@ -154,34 +150,9 @@ class Linear:
                 score = score + self.base
         return np.where(seen[:, None, :], score, 0.0)
 
-    @cached_property
-    def dense(self) -> tuple[Any, ...]:
-        """Arrays for the native kernel of dense cells."""
-        shape = self._parts[0].shape
-        constant = np.zeros(shape[0]) if self.base is None else self.base.sum(axis=1)
-        parts = (self.base, self.x, self.x2, self.anchor)
-        return constant, *(None if p is None else np.ascontiguousarray(p) for p in parts), self.compositional
-
-    @cached_property
-    def sparse(self) -> tuple[Any, ...]:
-        """Arrays for the native kernel of sparse cells: a column's classes together, padded to groups."""
-        n_classes, n_columns = self._parts[0].shape
-
-        def laid_out(part: Floats | None) -> Floats:
-            return _padded(np.zeros((n_columns, n_classes)) if part is None else part.T)
-
-        if self.x2 is None and self.anchor is None:
-            constant, zero = self.dense[0], None if self.base is None else laid_out(self.base)
-            return constant, np.zeros(n_classes), zero, laid_out(self.x), None, self.compositional
-        at_zero = self.cells(np.zeros((1, n_columns)))[0]
-        constant = np.array([math.fsum(row) for row in at_zero])
-        residue = np.array([math.fsum([*row, -c]) for row, c in zip(at_zero, constant, strict=True)])
-        about = [laid_out(part) for part in (self.base, self.anchor, self.x, self.x2)]
-        return constant, residue, laid_out(at_zero), None, about, self.compositional
-
     def weights(self, centre: Floats) -> tuple[Floats, Floats]:
         """Weights of x - centre, then of (x - centre)^2 where squares are used, and intercepts."""
-        zero = np.zeros(self._parts[0].shape)
+        zero = np.zeros(self.shape)
         base, x, x2 = (zero if part is None else part for part in (self.base, self.x, self.x2))
         # A class's point mass (weight -inf) would meet 0 * inf below; its own row stays infinite.
         shift = centre - (0.0 if self.anchor is None else self.anchor)
@@ -205,7 +176,7 @@ class Linear:
         return columns if self.x2 is None else [*columns, *(f"{name}^2" for name in columns)]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Table:
     """A cell adds what its level says.
 
@@ -219,6 +190,7 @@ class Table:
     values: Floats
     refuse_unseen: bool = False
 
+    kind: ClassVar[str] = "table"
     compositional = False
     impossible = None
 
@@ -247,12 +219,6 @@ class Table:
         """Score every cell: rows x classes x columns; a missing cell (NaN) adds 0."""
         entry = self.entries(x)
         return np.where(entry[:, None, :] < 0, 0.0, np.moveaxis(self.values[entry], 2, 1))
-
-    @cached_property
-    def native(self) -> tuple[Any, ...]:
-        """Arrays for the native kernel; one more entry says nothing, for missing cells."""
-        values = _padded(self.values, more_rows=1)
-        return self.offsets, self.codes, self.sizes, values, self.values.shape[1], self.refuse_unseen
 
     def weights(self, centre: Floats) -> tuple[Floats, Floats]:
         """One weight per class and entry; levels have no centre and no intercept."""

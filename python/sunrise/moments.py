@@ -124,7 +124,10 @@ class Moments:
         """Warn where rounding may be most of what is left, unless it is nothing beside the column itself."""
         pooled = self.pooled()
         overall = per_row(pooled.squared_error, pooled)
-        matters = self.error > 1e-10 * self.seen * (overall + self.mean**2)
+        # Rounding that moved the squares by `error` moved the mean by this; within it a column of zeros has no size.
+        blur = 64.0 * np.sqrt(2.0**-52 * per_row(self.error, self))
+        size = overall + np.where(np.abs(self.mean) > blur, self.mean**2, 0.0)
+        matters = (size > 0) & (self.error > 1e-10 * self.seen * size)
         uncertain = (self.rows > 1) & (self._spread < 1e3 * self.error) & matters
         if uncertain.any():
             warnings.warn(

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sunrise import _native
+from sunrise.engines import native
 from sunrise.forms import Linear, Table
 
 ROWS, COLUMNS, CLASSES = 5, 3, 3
@@ -70,13 +71,13 @@ CALLS = {
     "counts_dense": (_native.counts_of, lambda: [X, Y, W, CLASSES, 2]),
     "counts_integer": (_native.counts_of, lambda: [X.astype(np.int64), Y, W, CLASSES, 2]),
     "counts_sparse": (_native.counts_of, lambda: [CSR, Y, W, CLASSES, 2]),
-    "score_dense": (score, scoring("dense", X, COUNTS, *PLAIN.dense)),
-    "score_anchored": (score, scoring("dense", X, REAL, *ANCHORED.dense)),
-    "score_best": (score, scoring("dense", X, BINARY, *PLAIN.dense, shape=(), dtype=np.int64)),
-    "score_sparse": (score, scoring("sparse", CSR, COUNTS, *PLAIN.sparse)),
-    "score_sparse_anchored": (score, scoring("sparse", CSR, REAL, *ANCHORED.sparse)),
-    "score_table": (score, scoring("table", X, *LEVELS.native)),
-    "score_sparse_table": (score, scoring("table", CSR, *LEVELS.native)),
+    "score_dense": (score, scoring("dense", X, COUNTS, *native._dense(PLAIN))),
+    "score_anchored": (score, scoring("dense", X, REAL, *native._dense(ANCHORED))),
+    "score_best": (score, scoring("dense", X, BINARY, *native._dense(PLAIN), shape=(), dtype=np.int64)),
+    "score_sparse": (score, scoring("sparse", CSR, COUNTS, *native._sparse(PLAIN))),
+    "score_sparse_anchored": (score, scoring("sparse", CSR, REAL, *native._sparse(ANCHORED))),
+    "score_table": (score, scoring("table", X, *native._table(LEVELS))),
+    "score_sparse_table": (score, scoring("table", CSR, *native._table(LEVELS))),
     "normalise": (normalise, lambda: [WEIGHTS.copy(), PRIOR, "log_proba"]),
 }
 every_call = pytest.mark.parametrize("kernel, arguments", CALLS.values(), ids=CALLS)
@@ -234,7 +235,7 @@ def test_levels_are_counted_and_looked_up_or_refused_whatever_the_layout(outcome
     good = all(0 <= c <= 2**53 and c % 1 == 0 for c in cells)
     for view in x, np.asfortranarray(x), np.repeat(x, 2, axis=1)[:, ::2]:
         room = np.empty((len(x), CLASSES))
-        block = "table", (view, *LEVELS.native)
+        block = "table", (view, *native._table(LEVELS))
         counts = outcome(_native.counts_of, view, np.zeros(len(x), np.int32), None, 1, 1)
         notes = outcome(_native.score, [block], PRIOR, PRIOR, room, "joint", 1)
         if good:
@@ -269,7 +270,7 @@ def test_labels_and_weights_that_do_not_fit_are_refused(y, w):
 def test_room_that_is_also_read_is_refused():
     for room in X, X[::-1], X.ravel().view(np.int64)[:ROWS]:
         with pytest.raises(TypeError):
-            _native.score([("dense", (X, REAL, *PLAIN.dense))], PRIOR, PRIOR, room, "joint", 1)
+            _native.score([("dense", (X, REAL, *native._dense(PLAIN)))], PRIOR, PRIOR, room, "joint", 1)
 
 
 @pytest.mark.parametrize("classes", [1, 2, 4, 8])

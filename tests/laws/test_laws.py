@@ -128,6 +128,18 @@ def test_rows_can_be_forgotten_one_at_a_time(kind, table, weighted):
         assert_same(model, alone, data.X)
 
 
+def test_a_window_can_slide_without_noise_or_warning():
+    rng = np.random.default_rng(0)
+    for _ in range(10):
+        rare = rng.random((200, 2)) < 0.05
+        X = np.column_stack([rng.normal(size=200), rare[:, 0], 5 + rare[:, 1], rng.poisson(3, 200)])
+        y = rng.integers(0, 2, 200)
+        model = GaussianNB().fit(X, y)
+        for r in range(180):
+            model.forget(X[r : r + 1], y[r : r + 1])
+        np.testing.assert_allclose(model.var_, GaussianNB().fit(X[180:], y[180:]).var_, rtol=1e-8, atol=1e-12)
+
+
 @every_model
 @every_engine
 @every_layout

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +14,7 @@ from sunrise import _native
 from sunrise.arrays import Codes, Floats
 from sunrise.data.batch import Batch, Block
 from sunrise.engines import array
-from sunrise.forms import Form
+from sunrise.forms import Form, Linear, Table
 from sunrise.moments import Moments
 from sunrise.stats import Counts, Sums
 from sunrise.support import Support
@@ -72,10 +74,66 @@ def accumulate(
         return kernel(block.canonical(), support, codes, weight, n_classes, threads)
 
 
+#: The arrays of a form as the kernels want them, made once for each form and kind of cells.
+_LAYOUTS: WeakKeyDictionary[Any, dict[str, tuple[Any, ...]]] = WeakKeyDictionary()
+
+
 def _scored(block: Block, support: Support, form: Any) -> tuple[str, tuple[Any, ...]]:
-    if support.whole:
-        return "table", (block.native, *form.native)
-    return block.kind, (block.native, support.reading, *getattr(form, block.kind))
+    """A block of cells with its form, as the scoring kernel takes them."""
+    kind = "table" if form.kind == "table" else block.kind
+    layouts = _LAYOUTS.setdefault(form, {})
+    if kind not in layouts:
+        layouts[kind] = _LAY_OUT[kind](form)
+    reading = () if kind == "table" else (support.reading,)
+    return kind, (block.native, *reading, *layouts[kind])
+
+
+def _dense(form: Linear) -> tuple[Any, ...]:
+    """Class after class, and what a complete row gets for being observed."""
+    parts = form.base, form.x, form.x2, form.anchor
+    constant = np.zeros(form.shape[0]) if form.base is None else form.base.sum(axis=1)
+    return constant, *(None if p is None else np.ascontiguousarray(p) for p in parts), form.compositional
+
+
+def _sparse(form: Linear) -> tuple[Any, ...]:
+    """Column after column, its classes together; a stored cell replaces the zero of its column."""
+    n_classes, n_columns = form.shape
+
+    def laid_out(part: Floats | None) -> Floats:
+        return _padded(np.zeros((n_columns, n_classes)) if part is None else part.T)
+
+    if form.x2 is None and form.anchor is None:
+        constant, zero = _dense(form)[0], None if form.base is None else laid_out(form.base)
+        return constant, np.zeros(n_classes), zero, laid_out(form.x), None, form.compositional
+    at_zero = form.cells(np.zeros((1, n_columns)))[0]
+    constant = np.array([math.fsum(row) for row in at_zero])
+    residue = np.array([math.fsum([*row, -c]) for row, c in zip(at_zero, constant, strict=True)])
+    about = [laid_out(part) for part in (form.base, form.anchor, form.x, form.x2)]
+    return constant, residue, laid_out(at_zero), None, about, form.compositional
+
+
+def _table(form: Table) -> tuple[Any, ...]:
+    """Entry after entry; one more says nothing, for missing cells."""
+    values = _padded(form.values, more_rows=1)
+    return form.offsets, form.codes, form.sizes, values, form.values.shape[1], form.refuse_unseen
+
+
+_LAY_OUT: dict[str, Callable[[Any], tuple[Any, ...]]] = {"dense": _dense, "sparse": _sparse, "table": _table}
+
+
+def _padded(table: Floats, more_rows: int = 0) -> Floats:
+    """A table whose rows are padded with zeros to the groups of classes that the kernels add up together."""
+    rows, n_classes = table.shape
+    shape = rows + more_rows, -(-n_classes // _native.GROUP) * _native.GROUP
+    # Random look-ups touch fewest cache lines where rows begin on one; and NumPy asks for huge pages where it
+    # does not ask for zeros.
+    space = np.empty(shape[0] * shape[1] + 8)
+    start = -(space.ctypes.data // 8) % 8
+    wide = space[start : start + shape[0] * shape[1]].reshape(shape)
+    wide[:rows, :n_classes] = table
+    wide[:, n_classes:] = 0.0
+    wide[rows:] = 0.0
+    return wide
 
 
 def _impossible(batch: Batch, supports: Any, forms: Any, n_classes: int, threads: int) -> Floats | None:
