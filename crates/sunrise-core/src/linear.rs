@@ -217,6 +217,12 @@ impl<'a, T: Cell, I: Index> SparseLinear<'a, T, I> {
         if !I::all_below(indices, self.cells.columns()) {
             return Err(self.cells.outside());
         }
+        let Reading { above, lowest, highest } = self.reading;
+        if above.is_none() && lowest == 0.0 && highest == f64::INFINITY {
+            // One operation a cell finds a sign; what is not finite shows in the sums.
+            let signs = cells.iter().fold(0, |signs, cell| signs | cell.number().to_bits());
+            return Ok(signs >> 63 == 0);
+        }
         Ok(cells.iter().fold(true, |all, cell| all & self.reading.accepts(cell.number())))
     }
 
@@ -307,8 +313,10 @@ impl<T: Cell, I: Index> Scorer for SparseLinear<'_, T, I> {
                         let read = |cell: &T| self.reading.read(cell.number());
                         let picks = indices.iter().map(|j| j.at()).zip(cells.iter().map(read));
                         gather::add(weights, picks, &mut own);
-                        scores.iter_mut().zip(&own).for_each(|(score, own)| *score += own);
-                        continue;
+                        if own.iter().fold(true, |all, own| all & own.is_finite()) {
+                            scores.iter_mut().zip(&own).for_each(|(score, own)| *score += own);
+                            continue;
+                        }
                     }
                     if self.add_replacing(r, scores)? && self.weights.compositional {
                         incomplete.push(r);
