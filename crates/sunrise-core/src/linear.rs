@@ -313,7 +313,7 @@ impl<T: Cell, I: Index> Scorer for SparseLinear<'_, T, I> {
                         let read = |cell: &T| self.reading.read(cell.number());
                         let picks = indices.iter().map(|j| j.at()).zip(cells.iter().map(read));
                         gather::add(weights, picks, &mut own);
-                        if own.iter().fold(true, |all, own| all & own.is_finite()) {
+                        if own[..classes].iter().fold(true, |all, own| all & own.is_finite()) {
                             scores.iter_mut().zip(&own).for_each(|(score, own)| *score += own);
                             continue;
                         }
