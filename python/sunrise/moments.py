@@ -110,14 +110,14 @@ class Moments:
         rows, seen = left_weight(self, other)
         left, taken = rows > 0, other.about(self.anchor)
         x, x2 = np.where(left, self.x - taken.x, 0.0), np.where(left, self.x2 - taken.x2, 0.0)
-        error = np.where(rows > 1, self.error + taken.error + _ROUNDING * (self.x2 + taken.x2), 0.0)
+        error = self.error + taken.error + _ROUNDING * (self.x2 + taken.x2)
         rest = Moments(rows, seen, x, x2, self.anchor, error)
-        allowed = self.error + taken.error + _ROUNDING * (self.x2 + taken.x2)
-        if (rest._spread < -4 * allowed).any():
+        if (rest._spread < -4 * error).any():
             raise NeverSeenError("the spread of what is left would be negative")
         rest._warn_of_lost_precision()
         # One row has no spread, and no row has no anchor.
-        rest = replace(rest, x2=np.where(rows > 1, x2, x * rest.offset))
+        several = rows > 1
+        rest = replace(rest, x2=np.where(several, x2, x * rest.offset), error=np.where(several, error, 0.0))
         return rest.about(np.where(left, rest.mean, 0.0))
 
     def _warn_of_lost_precision(self) -> None:
