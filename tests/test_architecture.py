@@ -32,12 +32,29 @@ ROOMS = [
             "smoothing",
             "family",
             "given",
+            "levels",
+            "look",
+            "priors",
+            "schema",
         },
     ),
-    ("data", {"data.batch", "data.read", "prior"}),
+    (
+        "data",
+        {
+            "data.align",
+            "data.batch",
+            "data.column",
+            "data.frame",
+            "data.read",
+            "data.write",
+            "infer",
+            "present",
+            "prior",
+        },
+    ),
     ("engines", {"engines.array", "engines.native", "engines"}),
-    ("views", {"explain", "linear"}),
-    ("estimator", {"derived", "estimator"}),
+    ("views", {"explain", "linear", "observe"}),
+    ("estimator", {"derived", "estimator", "single"}),
     ("families", {f"families.{name}" for name in FAMILIES}),
     ("front", {"", "datasets", "demo"}),
 ]
@@ -86,7 +103,7 @@ def test_every_family_is_one_file_registered_and_exported():
     files = {path.stem for path in (PACKAGE / "families").glob("*.py")} - {"__init__"}
     assert files == set(FAMILIES)
     for family in FAMILIES.values():
-        assert f"{family.__name__}NB" in sunrise.__all__
+        assert getattr(sunrise, family.__name__) is family and family.__name__ in sunrise.__all__
     assert (PACKAGE / "families" / "__init__.py").read_text() == ""
 
 
@@ -99,9 +116,7 @@ def test_there_is_one_fit_and_one_log_sum_exp():
     ]
     for name in ("fit", "partial_fit", "forget", "merge", "predict", "predict_proba", "to_linear", "explain"):
         assert [m for m in methods if m[1] == name] == [("estimator.py", name)]
-    uses = [
-        p.name for p in PACKAGE.rglob("*.py") if "log1p(" in p.read_text() or "logsumexp" in p.read_text()
-    ]
+    uses = [p.name for p in PACKAGE.rglob("*.py") if re.search(r"log1p\((?!-x\))|logsumexp", p.read_text())]
     assert uses == ["array.py"]  # the readable twin of the one in Rust
 
 
@@ -110,9 +125,11 @@ def test_the_array_engine_stays_readable():
     assert sum(bool(line.strip()) for line in lines) < 150
 
 
-def test_native_code_is_safe():
-    for crate in ("sunrise-core", "sunrise-py"):
-        assert "#![forbid(unsafe_code)]" in (ROOT / "crates" / crate / "src" / "lib.rs").read_text()
+def test_native_code_is_safe_but_for_the_arrow_door():
+    assert "#![forbid(unsafe_code)]" in (ROOT / "crates/sunrise-core/src/lib.rs").read_text()
+    assert "#![deny(unsafe_code)]" in (ROOT / "crates/sunrise-py/src/lib.rs").read_text()
+    unsafe = {p.name for p in (ROOT / "crates").rglob("*.rs") if "allow(unsafe_code)" in p.read_text()}
+    assert unsafe == {"arrow.rs"}
 
 
 def test_importing_is_quick():

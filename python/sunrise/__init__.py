@@ -1,32 +1,44 @@
 """Sunrise: naive Bayes done completely.
 
 >>> import sunrise as sr
->>> model = sr.GaussianNB().fit([[1.0], [1.4], [2.8], [3.1]], ["low", "low", "high", "high"])
->>> model.predict([[2.9]])
-array(['high'], dtype='<U4')
+>>> table = {"height": [1.62, 1.71, 1.93, 1.88], "hair": ["long", None, "short", "short"]}
+>>> model = sr.NaiveBayes().fit(table, ["a", "a", "b", "b"])
+>>> model.predict({"height": 1.9, "hair": "long"})
+array(['b'], dtype='<U1')
 """
 
 from importlib.metadata import version as _version
 
 from sunrise import datasets, engines
-from sunrise.estimator import ImpossibleRowWarning
-from sunrise.families.bernoulli import BernoulliNB
-from sunrise.families.categorical import CategoricalNB
-from sunrise.families.complement import ComplementNB
-from sunrise.families.gaussian import GaussianNB
-from sunrise.families.multinomial import MultinomialNB
+from sunrise.estimator import ImpossibleRowWarning, NaiveBayes
+from sunrise.families.bernoulli import Bernoulli, BernoulliNB
+from sunrise.families.categorical import Categorical, CategoricalNB
+from sunrise.families.complement import Complement, ComplementNB
+from sunrise.families.gaussian import Gaussian, GaussianNB
+from sunrise.families.multinomial import Multinomial, MultinomialNB
+from sunrise.families.poisson import Poisson, PoissonNB
 from sunrise.moments import LostPrecisionWarning
+from sunrise.present import UnseenLevelsWarning
 
 __version__ = _version("sunrise")
 
 __all__ = [
+    "Bernoulli",
     "BernoulliNB",
+    "Categorical",
     "CategoricalNB",
+    "Complement",
     "ComplementNB",
+    "Gaussian",
     "GaussianNB",
     "ImpossibleRowWarning",
     "LostPrecisionWarning",
+    "Multinomial",
     "MultinomialNB",
+    "NaiveBayes",
+    "Poisson",
+    "PoissonNB",
+    "UnseenLevelsWarning",
     "__version__",
     "datasets",
     "engines",

@@ -68,3 +68,53 @@ class Dirichlet:
         total = self.concentration.sum(axis=-1, keepdims=True)
         known = np.where(total > 0, self.concentration, 1.0)
         return log(known) - log(np.where(total > 0, total, float(self.concentration.shape[-1])))
+
+
+@dataclass(frozen=True)
+class Gamma:
+    """A rate: Gamma(shape, rate), elementwise.
+
+    Where nothing is known (shape = rate = 0) the mean is 0.
+
+    >>> import numpy as np
+    >>> Gamma(np.array([3.0]), np.array([2.0])).mean
+    array([1.5])
+    """
+
+    shape: Floats
+    rate: Floats
+
+    @property
+    def mean(self) -> Floats:
+        """The mean rate."""
+        known = self.rate > 0
+        return np.asarray(self.shape / np.where(known, self.rate, 1.0) * known)
+
+
+@dataclass(frozen=True)
+class NormalInverseGamma:
+    """A mean and a variance: variance ~ InverseGamma(a, b), mean | variance ~ Normal(m, variance / kappa).
+
+    >>> import numpy as np
+    >>> prior = NormalInverseGamma(*map(np.float64, (0.0, 1.0, 1.0, 1.0)))
+    >>> post = prior.updated(np.float64(3.0), np.float64(2.0), np.float64(2.0))
+    >>> post.kappa, post.m, post.a, post.b
+    (np.float64(4.0), np.float64(1.5), np.float64(2.5), np.float64(3.5))
+    """
+
+    m: Floats
+    kappa: Floats
+    a: Floats
+    b: Floats
+
+    def updated(self, n: Floats, mean: Floats, squared_error: Floats) -> NormalInverseGamma:
+        """The posterior after n cells of this mean and sum of squares about it."""
+        kappa, shift = self.kappa + n, mean - self.m
+        share = n / np.where(kappa > 0, kappa, 1.0)
+        b = self.b + 0.5 * squared_error + 0.5 * self.kappa * share * shift * shift
+        return NormalInverseGamma(self.m + share * shift, kappa, self.a + 0.5 * n, b)
+
+    @property
+    def mean_variance(self) -> Floats:
+        """Posterior mean of the variance."""
+        return np.asarray(self.b / (self.a - 1.0))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -11,69 +11,80 @@ import numpy as np
 
 from sunrise.arrays import Labels
 from sunrise.conjugate import log
-from sunrise.family import Family
 from sunrise.forms import Form
+from sunrise.present import Places
 from sunrise.prior import class_factors, class_probabilities
+from sunrise.schema import Schema
 from sunrise.stats import Stats
-from sunrise.support import Support
 
 
 @dataclass(frozen=True)
 class Settings:
     """What the constructor's arguments mean, read once at the start of a fit."""
 
-    families: tuple[Family, ...]
+    #: A family for all columns, or what NaiveBayes takes: "auto", a name, or a dict by column.
+    families: Any
     class_prior: Any
     class_weight: Any
     n_jobs: int | None
-
-    @property
-    def supports(self) -> tuple[Support, ...]:
-        """The supports of the families."""
-        return tuple(family.support for family in self.families)
-
-    @property
-    def shape(self) -> tuple[Any, ...]:
-        """What shaped the statistics: models must agree on it to be merged."""
-        return tuple(family.shape for family in self.families)
+    unseen: str = "reserve"
 
 
 class Derived:
     """All that follows from statistics and settings; parameters are worked out when first asked for."""
 
-    def __init__(self, settings: Settings, stats: Stats, classes: Labels, prior: Any = None) -> None:
-        self.settings, self.classes = settings, classes
+    def __init__(
+        self, settings: Settings, schema: Schema, stats: Stats, classes: Labels, prior: Any = None
+    ) -> None:
+        self.settings, self.schema, self.classes = settings, schema, classes
+        self.parts = tuple(replace(p, family=p.family.settled(settings.unseen)) for p in schema.parts)
         spread = stats.spread(classes)
         factors = class_factors(settings.class_weight, spread)
-        self.stats = spread if factors is None else spread.scaled(factors)
+        scaled = spread if factors is None else spread.scaled(factors)
+        blocks = tuple(
+            block.with_levels(schema.declared(part)) if part.family.reads_levels else block
+            for part, block in zip(self.parts, scaled.blocks, strict=True)
+        )
+        self.stats = replace(scaled, blocks=blocks)
         wanted = settings.class_prior if prior is None else prior
         self.class_prior = class_probabilities(wanted, self.stats)
         self.log_class_prior = log(self.class_prior)
-        generative = len(classes) == 1 or all(family.generative for family in settings.families)
+        generative = len(classes) == 1 or all(part.family.generative for part in self.parts)
         self.log_prior = self.log_class_prior if generative else np.zeros(len(classes))
-        self.supports = settings.supports
+        self.supports = tuple(part.family.support for part in self.parts)
 
     def __getstate__(self) -> dict[str, Any]:
         """Pickle what cannot be derived again."""
-        return {name: value for name, value in self.__dict__.items() if name not in ("params", "forms")}
+        derived = ("params", "forms", "_places")
+        return {name: value for name, value in self.__dict__.items() if name not in derived}
 
     @property
     def blocks(self) -> tuple[Any, ...]:
-        """Statistics of the blocks, class weights applied."""
+        """Statistics of the blocks, class weights applied and declared levels added."""
         return self.stats.blocks
 
     @cached_property
     def params(self) -> tuple[Any, ...]:
         """Parameters of the blocks."""
-        families = self.settings.families
-        return tuple(
-            f.params(block, self.stats.weight) for f, block in zip(families, self.blocks, strict=True)
-        )
+        pairs = zip(self.parts, self.blocks, strict=True)
+        return tuple(part.family.params(block, self.stats.weight) for part, block in pairs)
 
     @cached_property
     def forms(self) -> tuple[Form, ...]:
         """How the blocks score their cells."""
-        return tuple(f.form(p) for f, p in zip(self.settings.families, self.params, strict=True))
+        return tuple(part.family.form(p) for part, p in zip(self.parts, self.params, strict=True))
+
+    @cached_property
+    def _places(self) -> dict[int, list[Places]]:
+        return {
+            k: [{name: at for at, name in enumerate(block.levels(j))} for j in range(block.n_columns)]
+            for k, (part, block) in enumerate(zip(self.parts, self.blocks, strict=True))
+            if part.family.reads_levels
+        }
+
+    def places(self, k: int) -> list[Places]:
+        """The positions of the levels of block k, for each of its columns."""
+        return self._places[k]
 
 
 class Fitted:

@@ -9,24 +9,33 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from numbers import Integral, Real
-from typing import Any, ClassVar, Self
+from dataclasses import replace
+from numbers import Integral
+from typing import Any, NoReturn, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import NotFittedError
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from sunrise import _native, engines, labels
 from sunrise.arrays import Floats, Labels
-from sunrise.data import read
+from sunrise.data import read, write
+from sunrise.data.align import align, label_column
+from sunrise.data.batch import Batch, Block
+from sunrise.data.frame import Frame, frame_of
 from sunrise.derived import Derived, Fitted, Settings
+from sunrise.engines import array
 from sunrise.explain import Explanation
-from sunrise.given import Given
+from sunrise.family import Family
+from sunrise.infer import family_of_matrix
 from sunrise.linear import LinearForm
+from sunrise.observe import Observer
+from sunrise.present import counted, present
+from sunrise.schema import Schema
 from sunrise.stats import NeverSeenError, Stats
-from sunrise.support import REAL, Support
 
 COMMON_CONSTRAINTS: dict[str, Any] = {
     "class_weight": [dict, StrOptions({"balanced"}), None],
@@ -46,7 +55,36 @@ class ImpossibleRowWarning(UserWarning):
 
 
 class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """The base of all estimators: everything but the reading of constructor arguments."""
+    """Naive Bayes for a whole table: numbers, counts, yes and no and categories, with missing cells.
+
+    Takes pandas, polars and pyarrow tables, anything with the Arrow PyCapsule interface, dicts of columns, arrays,
+    and sparse matrices as one block. Missing cells are left out of fit and of predict, exactly.
+
+    Parameters
+    ----------
+    families : "auto", str, Family or dict, default="auto"
+        The family of every column: inferred (the rules are in `sunrise.infer`), one for all, or by column. A dict
+        leads from a column, or a tuple of columns that form a block, to the name of a family, a family such as
+        `sunrise.Gaussian()`, or None to leave the column out; columns it does not name are inferred. The first
+        data seen decides, and `families_` says what and why.
+    class_prior : "fitted", "uniform", array-like or dict, default="fitted"
+        Class probabilities: learned, equal, or given in the order of `classes_` or by label.
+    unseen : {"reserve", "ignore", "error"}, default="reserve"
+        What a category that was never seen in fit gets at predict: the posterior mass of one more cell, its
+        factor left out, or an error.
+    class_weight : dict, "balanced" or None, default=None
+        Weights of the classes, which multiply the weights of their rows.
+    n_jobs : int or None, default=None
+        Threads; None means SUNRISE_THREADS, else OMP_NUM_THREADS, else all cores.
+
+    Examples
+    --------
+    >>> from sunrise import NaiveBayes
+    >>> table = {"height": [1.62, 1.71, 1.93, 1.88, None], "hair": ["long", "long", "short", None, "long"]}
+    >>> model = NaiveBayes().fit(table, ["a", "a", "b", "b", "a"])
+    >>> model.predict({"height": 1.9, "hair": "bald"})
+    array(['b'], dtype='<U1')
+    """
 
     stats_: Stats
     classes_: Labels
@@ -54,13 +92,33 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     _fitted: Derived
     _announced: Labels | None
 
-    #: The cells it takes, for scikit-learn's tags.
-    _takes: ClassVar[Support] = REAL
+    _parameter_constraints: dict[str, Any] = {
+        "families": [str, Family, dict],
+        "class_prior": ["array-like", dict, StrOptions({"fitted", "uniform"})],
+        "unseen": [StrOptions({"reserve", "ignore", "error"})],
+        **COMMON_CONSTRAINTS,
+    }
 
     class_count_ = Fitted(lambda self: self._fitted.stats.weight, "Weight of each class.")
+    class_prior_ = Fitted(lambda self: self._fitted.class_prior, "Probability of each class.", settable=True)
+
+    def __init__(
+        self,
+        families: Any = "auto",
+        *,
+        class_prior: Any = "fitted",
+        unseen: str = "reserve",
+        class_weight: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.families = families
+        self.class_prior = class_prior
+        self.unseen = unseen
+        self.class_weight = class_weight
+        self.n_jobs = n_jobs
 
     def _settings(self) -> Settings:
-        raise TypeError("use one of the estimators, such as GaussianNB")
+        return Settings(self.families, self.class_prior, self.class_weight, self.n_jobs, self.unseen)
 
     # Learning: every way to learn is read, accumulate, then + or - on the statistics.
 
@@ -69,17 +127,17 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            The rows. NaN is missing.
-        y : array-like of shape (n_samples,)
-            The labels.
+        X : table of n_samples rows
+            The rows. NaN, None and nulls are missing.
+        y : array-like of shape (n_samples,), or str
+            The labels, or the name of the column of X that holds them.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows; weight k is the row k times, weight 0 is no row.
         """
         with self._unchanged_on_failure():
             settings = self._checked_settings()
-            stats = self._observe(settings, X, y, sample_weight, first=True)
-            self._become(settings, stats, announced=None)
+            schema, stats = self._observe(settings, None, X, y, sample_weight)
+            self._become(settings, schema, stats, announced=None)
             self.__dict__.pop("_fixed", None)
         return self
 
@@ -98,10 +156,11 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             settings = self._checked_settings()
             known = self.__dict__.get("_fitted")
             announced = self._promised(classes, settings)
+            schema = None
             if known is not None:
-                self._refuse_other_shape(settings, known.settings)
+                schema = self._schema_under(settings)
                 self._refuse_fixed_parameters()
-            stats = self._observe(settings, X, y, sample_weight, first=known is None)
+            schema, stats = self._observe(settings, schema, X, y, sample_weight)
             if announced is not None:
                 strange = stats.classes[labels.locate(announced, stats.classes) < 0]
                 if len(strange):
@@ -109,7 +168,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                         f"The target label(s) {strange} in y do not exist in the initial classes {announced}. "
                         "Announce them in the first call's classes=, or announce none."
                     )
-            self._become(settings, stats if known is None else self.stats_ + stats, announced)
+            self._become(settings, schema, stats if known is None else self.stats_ + stats, announced)
         return self
 
     def forget(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -123,9 +182,9 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self._require_fitted()
         with self._unchanged_on_failure():
             settings = self._checked_settings()
-            self._refuse_other_shape(settings, self._fitted.settings)
+            schema = self._schema_under(settings)
             self._refuse_fixed_parameters()
-            taken = self._observe(settings, X, y, sample_weight, first=False)
+            _, taken = self._observe(settings, schema, X, y, sample_weight)
             try:
                 rest = self.stats_ - taken
             except NeverSeenError as error:
@@ -136,7 +195,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 announced = self._announced
                 if announced is None and isinstance(settings.class_prior, dict):
                     announced = self.classes_  # the prior names them still
-                self._become(settings, rest, announced)
+                self._become(settings, schema, rest, announced)
             else:
                 self._become_unfitted()
         return self
@@ -157,18 +216,17 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         other._refuse_fixed_parameters()
         with self._unchanged_on_failure():
             settings = self._checked_settings()
-            self._refuse_other_shape(settings, other._fitted.settings)
             if "_fitted" not in self.__dict__:
                 self.__dict__.update(other.__dict__ | self.get_params(deep=False))
-                self._become(settings, other.stats_, other._announced)
+                self._become(settings, self._schema_under(settings), other.stats_, other._announced)
                 return self
-            self._refuse_other_shape(settings, self._fitted.settings)
+            schema = self._schema_under(settings)
             self._refuse_fixed_parameters()
-            self._refuse_other_columns(other)
+            schema.refuse_other(other._fitted.schema, self._columns())
             announced = self._announced
             if announced is not None:
                 announced = labels.union(announced, other.stats_.classes)
-            self._become(settings, self.stats_ + other.stats_, announced)
+            self._become(settings, schema, self.stats_ + other.stats_, announced)
         return self
 
     def __add__(self, other: Self) -> Self:
@@ -187,30 +245,48 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self._validate_params()
         return self._settings()
 
-    def _observe(self, settings: Settings, X: Any, y: Any, sample_weight: Any, first: bool) -> Stats:
-        """The statistics of some rows."""
-        batch = read.table(self, X, fitting=first)
-        classes, codes = read.target(self, y, batch.n_rows)
-        weight = read.weights(sample_weight, batch.n_rows)
-        if batch.n_rows == 0 or len(classes) == 0:
+    def _open(self, X: Any, fitting: bool) -> Frame | Block:
+        """Read a table: as one block where it is sparse, else column by column."""
+        return read.matrix(self, X, fitting=fitting) if sparse.issparse(X) else frame_of(X)
+
+    def _observe(
+        self, settings: Settings, schema: Schema | None, X: Any, y: Any, sample_weight: Any
+    ) -> tuple[Schema, Stats]:
+        """The statistics of some rows, and their schema, which is chosen where there is none yet."""
+        who, table = type(self).__name__, self._open(X, fitting=schema is None)
+        label = None
+        if isinstance(table, Frame):
+            table, y, label = read.labelled(who, X, table, y)
+            n_rows = table.n_rows
+        else:
+            n_rows = table.shape[0]
+        classes, codes = read.target(who, y, n_rows)
+        weight = read.weights(sample_weight, n_rows)
+        if n_rows == 0 or len(classes) == 0:
             raise ValueError("Found no rows to fit. Pass at least one.")
-        n_classes, engine = len(classes), engines.choose()
-        n_threads = engines.threads(settings.n_jobs, sum(b.shape[0] * b.shape[1] for b in batch.blocks))
-        blocks = []
-        for family, block in zip(settings.families, batch.blocks, strict=True):
-            family.check(block.shape[1])
-            support = family.support
-            try:
-                blocks.append(
-                    engine.accumulate(block, family.terms, support, codes, weight, n_classes, n_threads)
-                )
-            except _native.CellError as error:
-                read.refuse_cell(self, error.args, support)
-        rows, total = engine.totals(codes, weight, n_classes)
-        seen = np.flatnonzero(rows)
-        if len(seen) < n_classes:  # classes all of whose rows have weight 0 are not there
-            return Stats(classes[seen], rows[seen], total[seen], tuple(b.taken(seen) for b in blocks))
-        return Stats(classes, rows, total, tuple(blocks))
+        observer = Observer(classes, codes, weight, settings.n_jobs, who)
+        if isinstance(table, Frame):
+            if schema is not None:
+                return observer.frame(align(table, schema), schema, settings.families)
+            schema, stats = observer.frame(table, None, settings.families)
+            self._name_columns(schema)
+            return replace(schema, label=label), stats
+        if schema is None:
+            schema = Schema.whole(family_of_matrix(settings.families, table), table.shape[1])
+        family = schema.parts[0].family
+        return schema, observer.matrix(table, family, getattr(self, "feature_names_in_", None))
+
+    def _name_columns(self, schema: Schema) -> None:
+        self.__dict__["n_features_in_"] = len(schema.names)
+        self.__dict__.pop("feature_names_in_", None)
+        if schema.is_named and all(isinstance(name, str) for name in schema.names):
+            self.__dict__["feature_names_in_"] = np.array(schema.names, dtype=object)
+
+    def _schema_under(self, settings: Settings) -> Schema:
+        """The model's schema; settings that shaped its statistics must be as they were."""
+        return self._fitted.schema.under(
+            settings.families, self._fitted.settings.families, type(self).__name__
+        )
 
     def _promised(self, classes: Any, settings: Settings) -> Labels | None:
         """The announced classes; a prior by label announces those it names."""
@@ -232,13 +308,13 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             )
         return announced
 
-    def _become(self, settings: Settings, stats: Stats, announced: Labels | None) -> None:
+    def _become(self, settings: Settings, schema: Schema, stats: Stats, announced: Labels | None) -> None:
         """Take on new statistics."""
-        for family, block in zip(settings.families, stats.blocks, strict=True):
-            if complaint := family.complaint(block):
+        for part, block in zip(schema.parts, stats.blocks, strict=True):
+            if complaint := part.family.complaint(block):
                 raise ValueError(complaint)
         classes = stats.classes if announced is None else labels.union(announced, stats.classes)
-        fitted = Derived(settings, stats, classes)
+        fitted = Derived(settings, schema, stats, classes)
         self.__dict__.update(stats_=stats, classes_=classes, _announced=announced, _fitted=fitted)
 
     def _become_unfitted(self) -> None:
@@ -263,27 +339,11 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             self.__dict__.update(before)
             raise
 
-    def _refuse_other_shape(self, new: Settings, old: Settings) -> None:
-        if new.shape != old.shape:
-            raise ValueError(
-                f"The statistics of this {type(self).__name__} were made with other settings: {old.shape} is not "
-                f"{new.shape}. Use the settings of its first fit (binarize, for one), or fit anew."
-            )
-
     def _refuse_fixed_parameters(self) -> None:
         if self.__dict__.get("_fixed"):
             raise ValueError(
                 f"This {type(self).__name__} was made from parameters that stand for no number of rows. "
                 "Give from_parameters(..., rows=) their equivalent number of rows to update or merge it."
-            )
-
-    def _refuse_other_columns(self, other: Self) -> None:
-        mine, theirs = (getattr(m, "feature_names_in_", None) for m in (self, other))
-        if self.n_features_in_ != other.n_features_in_ or (
-            mine is not None and theirs is not None and list(mine) != list(theirs)
-        ):
-            raise ValueError(
-                "The models have different columns and cannot be merged. Fit them on the same columns."
             )
 
     # Predicting: read, score, and that is all; nothing of the estimator changes.
@@ -298,10 +358,15 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def __sklearn_is_fitted__(self) -> bool:
         return "_fitted" in self.__dict__
 
-    def _score(self, X: Any, output: str | None) -> NDArray[Any]:
+    def _batch(self, X: Any) -> tuple[Batch, Frame | None]:
+        """The cells of rows as the model scores them, and the table they came in."""
         self._require_fitted()
+        table = self._open(X, fitting=False)
+        return present(table, self._fitted), table if isinstance(table, Frame) else None
+
+    def _score(self, X: Any, output: str | None) -> tuple[NDArray[Any], Frame | None]:
+        batch, table = self._batch(X)
         fitted = self._fitted
-        batch = read.table(self, X, fitting=False)
         cells = batch.n_rows * self.n_features_in_
         n_threads = engines.threads(fitted.settings.n_jobs, cells)
         try:
@@ -315,7 +380,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 n_threads,
             )
         except _native.CellError as error:
-            read.refuse_cell(self, error.args, fitted.supports[0])
+            self._refuse_cell(batch, error)
         if impossible:
             warnings.warn(
                 f"{impossible} of {batch.n_rows} rows have probability 0 under every class and got the class prior. "
@@ -324,24 +389,87 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 ImpossibleRowWarning,
                 stacklevel=3,
             )
-        return values  # type: ignore[no-any-return]
+        return values, table
 
-    def predict(self, X: Any) -> NDArray[Any]:
-        """The most probable class of every row; the first of equal ones."""
-        best = self._score(X, None)
-        return self.classes_[best]  # type: ignore[no-any-return]
+    def _refuse_cell(self, batch: Batch, error: _native.CellError) -> NoReturn:
+        """Name the cell that could not be scored; blocks do not know their place in the table, so look for it."""
+        fitted, names = self._fitted, getattr(self, "feature_names_in_", None)
+        row = np.array([error.args[1]])
+        for part, block in zip(fitted.parts, batch.blocks, strict=True):
+            try:
+                array.read(block, part.family.support, row)
+            except _native.CellError as found:
+                why, at, j, value = found.args
+                own = j // len(part.family.support.views)
+                fault = why, at, part.columns[own] * len(part.family.support.views), value
+                read.refuse_cell(type(self).__name__, names, fault, part.family.support)
+        read.refuse_cell(type(self).__name__, names, error.args, fitted.supports[0])
 
-    def predict_proba(self, X: Any) -> Floats:
+    def predict(self, X: Any, as_frame: bool = False) -> Any:
+        """The most probable class of every row; the first of equal ones.
+
+        With `as_frame` the result is a frame of X's kind.
+        """
+        best, table = self._score(X, None)
+        found = self.classes_[best]
+        if not as_frame:
+            return found
+        name = self._fitted.schema.label
+        return self._framed(table, {"class" if name is None else str(name): found})
+
+    def predict_proba(self, X: Any, as_frame: bool = False) -> Any:
         """Probability of every class for every row, in the order of `classes_`."""
-        return self._score(X, "proba")
+        return self._by_class(*self._score(X, "proba"), as_frame)
 
-    def predict_log_proba(self, X: Any) -> Floats:
+    def predict_log_proba(self, X: Any, as_frame: bool = False) -> Any:
         """Log-probability of every class for every row, exact also where a probability rounds to 1."""
-        return self._score(X, "log_proba")
+        return self._by_class(*self._score(X, "log_proba"), as_frame)
 
-    def predict_joint_log_proba(self, X: Any) -> Floats:
+    def predict_joint_log_proba(self, X: Any, as_frame: bool = False) -> Any:
         """Joint log score log P(c) + log P(x | c) of every class for every row."""
-        return self._score(X, "joint")
+        return self._by_class(*self._score(X, "joint"), as_frame)
+
+    def _by_class(self, values: Floats, table: Frame | None, as_frame: bool) -> Any:
+        if not as_frame:
+            return values
+        return self._framed(table, {str(c): values[:, k] for k, c in enumerate(self.classes_.tolist())})
+
+    def _framed(self, table: Frame | None, columns: dict[str, Any]) -> Any:
+        """Results as a frame of the kind that X is."""
+        if table is None or table.library is None:
+            raise ValueError("as_frame=True gives a frame of X's kind, and X is no frame. Pass one.")
+        return write.frame(table.library, columns, table.index)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Accuracy on rows X with labels y, which may be the name of X's label column."""
+        table = None if sparse.issparse(X) else frame_of(X)
+        if table is not None and read.is_name(y, table):
+            y = label_column(X, table, y)
+        return float(super().score(X, np.asarray(y), sample_weight))
+
+    def check(self, X: Any) -> Any:
+        """Count the missing and the unseen cells of every column, without predicting.
+
+        The result is a frame of X's kind, or a dict by column where X is no frame.
+
+        >>> from sunrise import NaiveBayes
+        >>> model = NaiveBayes().fit({"hair": ["long", "short", "long"]}, ["a", "b", "a"])
+        >>> model.check({"hair": ["bald", None, "long"]})
+        {'hair': {'missing': 1, 'unseen': 1}}
+        """
+        self._require_fitted()
+        table, fitted = self._open(X, fitting=False), self._fitted
+        table = table if isinstance(table, Frame) else frame_of(table.numbers())
+        found = counted(table, fitted)
+        names = self._columns()
+        if table.library is None:
+            return {names[j]: {"missing": m, "unseen": u} for j, (m, u) in found.items()}
+        columns = {
+            "column": [names[j] for j in found],
+            "missing": [m for m, _ in found.values()],
+            "unseen": [u for _, u in found.values()],
+        }
+        return write.frame(table.library, columns)
 
     def explain(self, X: Any, columns: Any = None) -> Explanation:
         """What every column adds to the score of every class; adds up to the joint log score.
@@ -359,18 +487,12 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         names = self._columns() if columns is None else [str(name) for name in columns]
         if len(names) != self.n_features_in_:
             raise ValueError(f"columns must name {self.n_features_in_} columns, not {len(names)}")
-        batch = read.table(self, X, fitting=False)
+        batch, table = self._batch(X)
+        shown = None if table is None else align(table, fitted.schema)
         try:
-            return Explanation.of(
-                batch,
-                fitted.supports,
-                fitted.forms,
-                fitted.log_prior,
-                self.classes_,
-                names,
-            )
+            return Explanation.of(batch, fitted, names, shown)
         except _native.CellError as error:
-            read.refuse_cell(self, error.args, fitted.supports[0])
+            self._refuse_cell(batch, error)
 
     def to_linear(self) -> LinearForm:
         """The model as weights w and intercepts b: w . phi(x) + b is the joint log score.
@@ -382,66 +504,29 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         self._require_fitted()
         fitted = self._fitted
-        (family,), (form,), (block,) = fitted.settings.families, fitted.forms, fitted.blocks
-        named = "feature_names_in_" in self.__dict__
-        rest = fitted.log_prior, self.classes_, self._columns(), named
-        return LinearForm.of(form, family.support, family.centre(block), *rest)
+        opened = self._open
+
+        def batch(X: Any) -> Batch:
+            return present(opened(X, fitting=False), fitted)
+
+        return LinearForm.of(fitted, fitted.blocks, self._columns(), batch)
 
     def _columns(self) -> list[str]:
         names = getattr(self, "feature_names_in_", None)
+        if names is None and self._fitted.schema.is_named:
+            names = self._fitted.schema.names
         return (
             [f"x{j}" for j in range(self.n_features_in_)] if names is None else [str(name) for name in names]
         )
 
     def _set_class_prior(self, prior: Any) -> None:
         fitted = self._fitted
-        self._fitted = Derived(fitted.settings, self.stats_, fitted.classes, prior)
-
-    def _from_stats(self, given: Given, blocks: tuple[Any, ...], n_columns: int, feature_names: Any) -> Self:
-        """Become the model these statistics stand for."""
-        self.__dict__["n_features_in_"] = n_columns
-        if feature_names is not None:
-            names = np.asarray(feature_names, dtype=object)
-            if names.shape != (n_columns,):
-                raise ValueError(f"feature_names must name {n_columns} columns, not {names.size}")
-            self.__dict__["feature_names_in_"] = names
-        self.__dict__["_fixed"] = not given.updatable
-        stats = Stats(given.classes, given.rows, given.class_weight, blocks)
-        self._become(self._checked_settings(), stats, announced=None)
-        return self
+        self._fitted = Derived(fitted.settings, fitted.schema, self.stats_, fitted.classes, prior)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         tags.input_tags.sparse = True
-        tags.input_tags.positive_only = self._takes.lowest == 0.0
-        tags.input_tags.categorical = self._takes.whole
-        return tags
-
-
-class DiscreteNB(NaiveBayes):
-    """What the counting estimators share: alpha, and scikit-learn's way to say the class prior."""
-
-    _parameter_constraints: dict[str, Any] = {
-        "alpha": [Interval(Real, 0, None, closed="left"), "array-like"],
-        "force_alpha": ["boolean"],
-        "fit_prior": ["boolean"],
-        "class_prior": ["array-like", dict, None],
-        **COMMON_CONSTRAINTS,
-    }
-
-    class_prior_ = Fitted(lambda self: self._fitted.class_prior, "Probability of each class.", settable=True)
-    class_log_prior_ = Fitted(lambda self: self._fitted.log_class_prior, "Log probability of each class.")
-
-    fit_prior: bool
-    class_prior: Any
-
-    def _prior(self) -> Any:
-        if self.class_prior is not None:
-            return self.class_prior
-        return "fitted" if self.fit_prior else "uniform"
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.poor_score = True  # the checks feed it numbers that are no counts
+        tags.input_tags.categorical = True
+        tags.input_tags.string = True
         return tags

@@ -3,13 +3,29 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sunrise.arrays import Floats, Labels
 from sunrise.data.batch import Batch
+from sunrise.data.frame import Frame
 from sunrise.engines import array
+from sunrise.forms import Form
+from sunrise.schema import Part
+
+
+class Explained(Protocol):
+    """What an explanation asks of a fitted model."""
+
+    parts: tuple[Part, ...]
+    log_prior: Floats
+    classes: Labels
+
+    @property
+    def forms(self) -> tuple[Form, ...]:
+        """How the blocks score their cells."""
 
 
 @dataclass(frozen=True)
@@ -24,32 +40,31 @@ class Explanation:
     contributions: Floats
     impossible: Floats
     prior: Floats
-    values: Floats
+    values: NDArray[Any]
     classes: Labels
     columns: list[str]
 
     @classmethod
-    def of(
-        cls,
-        batch: Batch,
-        supports: Any,
-        forms: Any,
-        prior: Floats,
-        classes: Labels,
-        columns: list[str],
-    ) -> Explanation:
-        """Explain the rows of a batch."""
-        finite, impossible, values = [], [], []
-        for block, support, form in zip(batch.blocks, supports, forms, strict=True):
+    def of(cls, batch: Batch, fitted: Explained, columns: list[str], table: Frame | None) -> Explanation:
+        """Explain the rows of a batch; `table` holds the cells as people know them."""
+        shape = batch.n_rows, len(fitted.classes), len(columns)
+        added, counted = np.zeros(shape), np.zeros(shape)
+        values = np.full((batch.n_rows, len(columns)), np.nan, dtype=float if table is None else object)
+        for part, block, form in zip(fitted.parts, batch.blocks, fitted.forms, strict=True):
+            support, at = part.family.support, list(part.columns)
             x = array.read(block, support)
             cells = form.finite.cells(x)
             counts = np.zeros_like(cells) if form.impossible is None else form.impossible.cells(x)
-            # A level of probability 0 is looked up as -inf.
-            impossible.append(counts + np.isneginf(cells))
-            finite.append(np.where(np.isneginf(cells), 0.0, cells))
-            values.append(block.numbers())
-        added, counted = np.concatenate(finite, axis=2), np.concatenate(impossible, axis=2)
-        return cls(added, counted, prior, np.concatenate(values, axis=1), classes, columns)
+            # A level of probability 0 is looked up as -inf; a column's views add up to what the column says.
+            views = *cells.shape[:2], len(at), len(support.views)
+            counted[:, :, at] = (counts + np.isneginf(cells)).reshape(views).sum(axis=3)
+            added[:, :, at] = np.where(np.isneginf(cells), 0.0, cells).reshape(views).sum(axis=3)
+            if table is None:
+                values[:, at] = block.numbers()
+        if table is not None:
+            for j, column in enumerate(map(table.read, range(len(columns)))):
+                values[:, j] = [column.shown(row) for row in range(batch.n_rows)]
+        return cls(added, counted, fitted.log_prior, values, fitted.classes, columns)
 
     @property
     def score(self) -> Floats:
@@ -72,9 +87,15 @@ class Explanation:
         decisive = self.impossible[row, second] > self.impossible[row, best]
         ranked = np.argsort(-np.where(decisive, np.inf, np.abs(evidence)), kind="stable")
         for j in ranked[:top]:
-            shown = "missing" if np.isnan(self.values[row, j]) else f"{self.values[row, j]:g}"
+            shown = _shown(self.values[row, j])
             amount = "impossible" if decisive[j] else f"{evidence[j]:+7.2f}"
             lines.append(f"  {amount}  {self.columns[j]} = {shown}")
         if len(ranked) > top:
             lines.append(f"  {evidence[ranked[top:]].sum():+7.2f}  {len(ranked) - top} other columns")
         return "\n".join(lines)
+
+
+def _shown(value: Any) -> str:
+    if value is None or value != value:
+        return "missing"
+    return f"{value:g}" if isinstance(value, float) else str(value)

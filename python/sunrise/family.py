@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from sunrise.arrays import Floats
+from sunrise.arrays import Codes, Floats
 from sunrise.forms import Form
+from sunrise.look import Look
 from sunrise.support import Support
 from sunrise.terms import Term
 
@@ -27,14 +28,40 @@ class Family(ABC):
     terms: ClassVar[tuple[Term, ...]]
     #: Whether the class prior belongs in the score (a complement's weights are no probabilities).
     generative: ClassVar[bool] = True
+    #: Whether the columns of a block share one distribution, so that they have to be named together.
+    joint: ClassVar[bool] = False
 
     def __init_subclass__(cls) -> None:
         FAMILIES[cls.name] = cls
+
+    @classmethod
+    def suits(cls, look: Look) -> str | None:
+        """Why a column that looks like this should be of this family; None if it should not."""
+        return None
 
     @property
     @abstractmethod
     def support(self) -> Support:
         """The cells it can take, and how they are read."""
+
+    @property
+    def reads_levels(self) -> bool:
+        """Whether its cells are levels, which may be called anything."""
+        return False
+
+    @property
+    def missing_is_level(self) -> bool:
+        """Whether a missing cell is a level of its own."""
+        return False
+
+    @property
+    def refuses_unseen(self) -> bool:
+        """Whether a level that was never seen is an error."""
+        return False
+
+    def settled(self, unseen: str) -> Self:
+        """The family with the model's own settings where it has none."""
+        return self
 
     def check(self, n_columns: int) -> None:
         """Refuse settings that do not fit this many columns."""
@@ -50,6 +77,18 @@ class Family(ABC):
     @abstractmethod
     def form(self, params: Any) -> Form:
         """How cells are scored under these parameters."""
+
+    def carrier(self, x: Floats) -> Floats:
+        """The part of the log density that has no class in it, of cells (rows x columns)."""
+        return np.zeros_like(x)
+
+    @abstractmethod
+    def sample(self, params: Any, y: Codes, rng: np.random.Generator) -> Floats:
+        """Draw rows of these classes: rows x columns, levels as their positions."""
+
+    @abstractmethod
+    def described(self, params: Any) -> list[dict[str, Floats]]:
+        """The parameters for people: for every column their names, each with a number per class."""
 
     def centre(self, stats: Any) -> Floats:
         """A point to write the linear form about; 0 unless squares would cancel there."""

@@ -7,7 +7,7 @@ arrays are laid out for the native kernels is the native engine's business.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar, Protocol
 
@@ -189,6 +189,8 @@ class Table:
     sizes: Integers
     values: Floats
     refuse_unseen: bool = False
+    #: What the levels are called.
+    names: list[str] = field(default_factory=list)
 
     kind: ClassVar[str] = "table"
     compositional = False
@@ -239,5 +241,5 @@ class Table:
         return [
             f"{name}={level}"
             for j, name in enumerate(columns)
-            for level in [*self.codes[self.offsets[j] : self.offsets[j + 1]].tolist(), "other", "unseen"]
+            for level in [*self.names[self.offsets[j] : self.offsets[j + 1]], "other", "unseen"]
         ]

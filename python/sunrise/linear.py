@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,10 +11,10 @@ from scipy import sparse
 
 from sunrise import _native, labels
 from sunrise.arrays import Floats, Labels
-from sunrise.data.batch import DenseBlock
+from sunrise.data.batch import Batch, DenseBlock, SparseBlock
 from sunrise.engines import array
+from sunrise.explain import Explained
 from sunrise.forms import Form
-from sunrise.support import Support
 
 
 @dataclass(frozen=True)
@@ -21,7 +22,7 @@ class LinearForm:
     """Weights `coef` (classes x features) and `intercept` that reproduce the joint log score.
 
     The features phi(x) are x - centre for counts and yes-or-no columns, (x - centre, (x - centre)^2) for
-    Gaussian columns and one-hot levels for categories. Rows must be complete.
+    Gaussian columns and one-hot levels for categories, block after block. Rows must be complete.
 
     >>> from sunrise import GaussianNB
     >>> model = GaussianNB.from_parameters([[-1.0], [1.0]], [[1.0], [1.0]], classes=["-", "+"])
@@ -35,64 +36,70 @@ class LinearForm:
     classes: Labels
     feature_names: list[str]
     columns: list[str]
-    _form: Form = field(repr=False)
-    _support: Support = field(repr=False)
-    _prior: Floats = field(repr=False)
-    _named: bool = field(repr=False)
+    _fitted: Explained = field(repr=False)
+    _centres: list[Floats] = field(repr=False)
+    _batch: Callable[[Any], Batch] = field(repr=False)
 
     @classmethod
     def of(
-        cls,
-        form: Form,
-        support: Support,
-        centre: Floats,
-        prior: Floats,
-        classes: Labels,
-        columns: list[str],
-        named: bool,
+        cls, fitted: Explained, blocks: tuple[Any, ...], columns: list[str], batch: Callable[[Any], Batch]
     ) -> LinearForm:
-        """Write a form as weights; `named` columns must come with these names."""
-        centre = np.broadcast_to(centre, (len(columns),)).copy()
-        coef, level = form.weights(centre)
-        names = form.feature_names(columns)
-        return cls(coef, prior + level, centre, classes, names, columns, form, support, prior, named)
+        """Write the forms of a model as weights; `batch` reads rows as the model does."""
+        centres, coefs, names, level = [], [], [], fitted.log_prior
+        for part, form, block in zip(fitted.parts, fitted.forms, blocks, strict=True):
+            views = part.family.support.views
+            centre = np.broadcast_to(part.family.centre(block), (len(part.columns) * len(views),)).copy()
+            coef, base = form.weights(centre)
+            own = [view.name.replace("x", columns[j]) for j in part.columns for view in views]
+            centres.append(centre)
+            coefs.append(coef)
+            names += form.feature_names(own)
+            level = level + base
+        none = np.empty((len(fitted.classes), 0))
+        centre = np.concatenate([np.empty(0), *centres])
+        coef = np.concatenate([none, *coefs], axis=1)
+        return cls(coef, level, centre, fitted.classes, names, columns, fitted, centres, batch)
 
     def transform(self, X: Any) -> Any:
         """The features phi(x) of rows, sparse where that is natural."""
-        return self._form.features(self._read(X), self.centre)
+        found = [form.features(x, centre) for x, form, centre in self._read(X)]
+        if len(found) == 1:
+            return found[0]
+        return sparse.hstack(found, format="csr") if any(map(sparse.issparse, found)) else np.hstack(found)
 
     def decision(self, X: Any) -> Floats:
         """w . phi(x) + b: the joint log score, rows x classes."""
-        x = self._read(X)
-        coef, level = self._form.finite.weights(self.centre)
-        score = np.asarray(self._form.features(x, self.centre) @ coef.T) + (level + self._prior)
-        if self._form.impossible is None:
-            return score
-        # Infinite weights cannot be multiplied: 0 log 0 is 0.
-        cells = self._form.impossible.cells(x if isinstance(x, np.ndarray) else x.toarray())
-        return array.forbid(score, cells.sum(axis=2))
+        score, impossible = self._fitted.log_prior, np.zeros(1)
+        for x, form, centre in self._read(X):
+            coef, level = form.finite.weights(centre)
+            score = score + np.asarray(form.features(x, centre) @ coef.T) + level
+            if form.impossible is not None:
+                # Infinite weights cannot be multiplied: 0 log 0 is 0.
+                cells = form.impossible.cells(x if isinstance(x, np.ndarray) else x.toarray())
+                impossible = impossible + cells.sum(axis=2)
+        return array.forbid(score, impossible) if impossible.ndim == 2 else score
 
-    def _read(self, X: Any) -> Any:
-        """Complete rows of cells as their features see them; sparse ones stay sparse."""
-        names = [str(name) for name in getattr(X, "columns", self.columns)]
-        if self._named and names != self.columns:
-            raise ValueError(f"the columns must be {self.columns}, in this order; they are {names}")
-        rows: Any = sparse.csr_array(X) if sparse.issparse(X) else np.asarray(X)
-        if rows.ndim != 2 or rows.shape[1] != len(self.columns):
-            raise ValueError(f"X must be a table of {len(self.columns)} columns; its shape is {rows.shape}")
-        cells = rows.data[None] if sparse.issparse(rows) else rows
-        try:
-            x = array.read(DenseBlock(cells), self._support)
-        except _native.CellError as error:
-            raise ValueError(f"X holds {error.args[3]:g}. A cell must be {self._support.text}.") from None
-        if np.isnan(x).any():
-            raise ValueError(
-                "A linear form is for complete rows: a missing cell changes the intercept. "
-                "Use predict_joint_log_proba for rows with missing cells."
-            )
-        if sparse.issparse(rows):
-            return sparse.csr_array((x[0], rows.indices, rows.indptr), shape=rows.shape)
-        return x
+    def _read(self, X: Any) -> list[tuple[Any, Form, Floats]]:
+        """Complete rows of cells as their features see them, block by block; sparse ones stay sparse."""
+        fitted, found = self._fitted, []
+        blocks = self._batch(X).blocks
+        for part, block, form, centre in zip(fitted.parts, blocks, fitted.forms, self._centres, strict=True):
+            support = part.family.support
+            try:
+                if isinstance(block, SparseBlock):
+                    data = array.read(DenseBlock(block.data[None]), support)[0]
+                    x: Any = sparse.csr_array((data, block.indices, block.indptr), shape=block.shape)
+                else:
+                    x = data = array.read(block, support)
+            except _native.CellError as error:
+                raise ValueError(f"X holds {error.args[3]:g}. A cell must be {support.text}.") from None
+            if np.isnan(data).any():
+                raise ValueError(
+                    "A linear form is for complete rows: a missing cell changes the intercept. "
+                    "Use predict_joint_log_proba for rows with missing cells."
+                )
+            found.append((x, form, centre))
+        return found
 
     def log_odds(self, positive: Any = None, against: Any = None) -> tuple[Floats, Any]:
         """Weights and intercept of one class against another; of two classes, the second against the first.

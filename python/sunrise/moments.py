@@ -154,3 +154,9 @@ class Moments:
     def taken(self, position: Positions) -> Moments:
         """Keep these classes only."""
         return self._each(lambda a: a[position])
+
+    @staticmethod
+    def joined(parts: list[Moments]) -> Moments:
+        """Put the columns of several side by side."""
+        names = ("rows", "seen", "x", "x2", "anchor", "error")
+        return Moments(*(np.concatenate([getattr(p, name) for p in parts], axis=1) for name in names))

@@ -26,6 +26,8 @@ class Alpha:
     @classmethod
     def given(cls, alpha: Any, force: bool = True) -> Alpha:
         """Check what the user gave."""
+        if isinstance(alpha, Alpha):
+            return alpha
         value = float(alpha) if isinstance(alpha, Real) else np.asarray(alpha, dtype=float)
         smallest = np.min(value, initial=np.inf)
         if smallest < 0 or not np.all(np.isfinite(value)):
@@ -49,3 +51,16 @@ class Alpha:
                 "When alpha is an array, it should contains `n_features`. "
                 f"Got {np.size(self.value)} elements instead of {n_columns}."
             )
+
+
+class Smoothed:
+    """A family with an alpha: a number, or one for each column of its block."""
+
+    alpha: Any
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "alpha", Alpha.given(self.alpha))
+
+    def check(self, n_columns: int) -> None:
+        """Refuse an alpha that does not fit the columns."""
+        self.alpha.check(n_columns)

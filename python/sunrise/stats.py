@@ -118,10 +118,21 @@ class Sums:
         """Keep these classes only."""
         return Sums(self.rows[position], self.seen[position], self.x[position])
 
+    @staticmethod
+    def joined(parts: list[Sums]) -> Sums:
+        """Put the columns of several side by side."""
+        rows, seen = (
+            np.concatenate([np.broadcast_to(getattr(p, name), p.x.shape) for p in parts], axis=1)
+            for name in ("rows", "seen")
+        )
+        return Sums(rows, seen, np.concatenate([p.x for p in parts], axis=1))
+
 
 @dataclass(frozen=True)
 class Counts:
     """Rows and weight of every level seen, per class; levels lie column after column, in order.
+
+    A level is known by its code, a whole number, or by its name, a string.
 
     >>> import numpy as np
     >>> a = Counts(np.array([0, 1]), np.array([7]), np.array([[2]]), np.array([[2.0]]))
@@ -131,9 +142,14 @@ class Counts:
     """
 
     offsets: Integers
-    codes: Integers
+    codes: NDArray[Any]
     rows: Integers
     weight: Floats
+
+    @property
+    def is_named(self) -> bool:
+        """Whether levels are known by name."""
+        return self.codes.dtype == object
 
     @property
     def seen(self) -> Floats:
@@ -169,7 +185,7 @@ class Counts:
     def __add__(self, other: Counts) -> Counts:
         column = np.concatenate([self.column, other.column])
         codes = np.concatenate([self.codes, other.codes])
-        order = np.lexsort((codes, column))
+        order = np.lexsort((np.unique(codes, return_inverse=True)[1] if self.is_named else codes, column))
         column, codes = column[order], codes[order]
         new = np.ones(len(codes), bool)
         new[1:] = (column[1:] != column[:-1]) | (codes[1:] != codes[:-1])
@@ -209,6 +225,35 @@ class Counts:
     def taken(self, position: Positions) -> Counts:
         """Keep these classes only."""
         return replace(self, rows=self.rows[position], weight=self.weight[position])._seen()
+
+    @staticmethod
+    def joined(parts: list[Counts]) -> Counts:
+        """Put the columns of several side by side."""
+        widths = np.concatenate([np.diff(p.offsets) for p in parts])
+        return Counts(
+            np.concatenate([[0], np.cumsum(widths)]),
+            np.concatenate([p.codes for p in parts]),
+            np.concatenate([p.rows for p in parts], axis=1),
+            np.concatenate([p.weight for p in parts], axis=1),
+        )
+
+    def named(self, names: Labels) -> Counts:
+        """Call the levels of a single column by their names, in the order of these."""
+        mine = names[self.codes]
+        order = np.argsort(mine)
+        return Counts(self.offsets, mine[order], self.rows[:, order], self.weight[:, order])
+
+    def with_levels(self, names: list[Labels]) -> Counts:
+        """Add levels that were declared, a list for each column; they have no rows."""
+        if not any(map(len, names)):
+            return self
+        offsets = np.concatenate([[0], np.cumsum([len(column) for column in names])])
+        none = len(self.rows), int(offsets[-1])
+        return self + Counts(offsets, np.concatenate(names), np.zeros(none, np.int64), np.zeros(none))
+
+    def levels(self, j: int) -> NDArray[Any]:
+        """The levels of a column."""
+        return self.codes[self.offsets[j] : self.offsets[j + 1]]
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 
 @dataclass(frozen=True)
 class Term:
@@ -30,7 +32,15 @@ def _squared(x: Any) -> Any:
     return x * x
 
 
+def _log_of_rest(x: Any) -> Any:
+    return np.log1p(-x)
+
+
 X = Term("x", _itself)
 X2 = Term("x^2", _squared)
+LOG = Term("log x", np.log)
+LOG_REST = Term("log(1 - x)", _log_of_rest)
+COS = Term("cos x", np.cos)
+SIN = Term("sin x", np.sin)
 #: One indicator for every level of a column; its sums are counts per level.
 LEVEL = Term("level", _itself)

@@ -11,7 +11,8 @@ from sunrise.engines import native
 from sunrise.forms import Linear, Table
 
 ROWS, COLUMNS, CLASSES = 5, 3, 3
-REAL, COUNTS, BINARY = (None, -math.inf, math.inf), (None, 0.0, math.inf), (0.0, -math.inf, math.inf)
+REAL, COUNTS = (None, -math.inf, math.inf, False), (None, 0.0, math.inf, False)
+BINARY = (0.0, -math.inf, math.inf, False)
 GUARD = 7.0
 FUZZ = settings(deadline=None, derandomize=True, database=None)
 
@@ -66,8 +67,8 @@ CALLS = {
     "sums_dense": (_native.sums_of, lambda: [X, COUNTS, Y, W, CLASSES, 2]),
     "sums_sparse": (_native.sums_of, lambda: [CSR, COUNTS, Y, W, CLASSES, 2]),
     "sums_sparse_binary": (_native.sums_of, lambda: [CSR, BINARY, Y, W, CLASSES, 2]),
-    "moments_dense": (_native.moments_of, lambda: [X, Y, W, CLASSES, 2]),
-    "moments_sparse": (_native.moments_of, lambda: [CSR, Y, W, CLASSES, 2]),
+    "moments_dense": (_native.moments_of, lambda: [X, REAL, Y, W, CLASSES, 2]),
+    "moments_sparse": (_native.moments_of, lambda: [CSR, REAL, Y, W, CLASSES, 2]),
     "counts_dense": (_native.counts_of, lambda: [X, Y, W, CLASSES, 2]),
     "counts_integer": (_native.counts_of, lambda: [X.astype(np.int64), Y, W, CLASSES, 2]),
     "counts_sparse": (_native.counts_of, lambda: [CSR, Y, W, CLASSES, 2]),
@@ -250,7 +251,9 @@ def test_nothing_adds_up_to_nothing(rows, columns, classes):
     y, empty = np.zeros(rows, np.int32), np.zeros(rows + 1, np.int32)
     for x in np.zeros((rows, columns)), (np.zeros(0), empty[:0], empty, columns):
         assert same(_native.sums_of(x, REAL, y, None, classes, 1), (np.zeros(classes * columns), None))
-        assert all(len(part) == classes * columns for part in _native.moments_of(x, y, None, classes, 1))
+        assert all(
+            len(part) == classes * columns for part in _native.moments_of(x, REAL, y, None, classes, 1)
+        )
         assert len(_native.counts_of(x, y, None, classes, 1)[0]) == columns + 1
 
 
@@ -260,7 +263,7 @@ def test_nothing_adds_up_to_nothing(rows, columns, classes):
 def test_labels_and_weights_that_do_not_fit_are_refused(y, w):
     y, w = np.array(y, np.int32), w and np.array(w)
     for cells in X, CSR:
-        for kernel, *reading in (_native.sums_of, REAL), (_native.moments_of,), (_native.counts_of,):
+        for kernel, *reading in (_native.sums_of, REAL), (_native.moments_of, REAL), (_native.counts_of,):
             with pytest.raises(ValueError, match=r"label code|weights"):
                 kernel(cells, *reading, y, w, CLASSES, 1)
     # A negative code is no misfit: its row counts for nothing.
@@ -281,7 +284,7 @@ def test_sizes_beyond_all_memory_are_refused(columns, classes, outcome):
     y, zeros = np.zeros(1, np.int32), np.zeros(classes)
     block = "sparse", (wide, REAL, zeros, zeros, None, np.empty((0, 4)), None, False)
     assert outcome(_native.sums_of, wide, REAL, y, None, classes, 1) is None
-    assert outcome(_native.moments_of, wide, y, None, classes, 1) is None
+    assert outcome(_native.moments_of, wide, REAL, y, None, classes, 1) is None
     assert outcome(_native.counts_of, wide, y, None, classes, 1) is None
     assert outcome(_native.score, [block], zeros, zeros, np.empty((1, classes)), "joint", 1) is None
 
@@ -289,12 +292,12 @@ def test_sizes_beyond_all_memory_are_refused(columns, classes, outcome):
 def test_memory_that_cannot_be_had_does_not_end_the_process(refused_without_memory):
     setting = """
 from sunrise._native import *
-x, y, one, real = np.broadcast_to(1.0, (1, 2**40)), np.zeros(1, np.int32), np.zeros(1), (None, -np.inf, np.inf)
+x, y, one, real = np.broadcast_to(1.0, (1, 2**40)), np.zeros(1, np.int32), np.zeros(1), (None, -np.inf, np.inf, False)
 blocks = [("dense", (x, real, one, None, None, None, None, False))]"""
     calls = [
         "totals(y, None, 2**31 - 1)",
         "sums_of(x, real, y, None, 1, 1)",
-        "moments_of(x, y, None, 1, 1)",
+        "moments_of(x, real, y, None, 1, 1)",
         "counts_of(x, y, None, 1, 1)",
         "score(blocks, one, one, np.empty((1, 1)), 'joint', 1)",
     ]

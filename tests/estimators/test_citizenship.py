@@ -268,7 +268,7 @@ def test_classes_may_be_announced_after_a_fit(cls, iris):
 
 def test_durations_are_numbers_and_dates_are_not():
     days = np.array([[1], ["NaT"], [3], [4]], "m8[D]")
-    expected = GaussianNB().fit([[1], [np.nan], [3], [4]], [0, 0, 1, 1]).theta_
+    expected = GaussianNB().fit(np.array([[1], [np.nan], [3], [4]]) * 86_400, [0, 0, 1, 1]).theta_
     np.testing.assert_array_equal(GaussianNB().fit(days, [0, 0, 1, 1]).theta_, expected)
     frame = pd.DataFrame({"wait": pd.to_timedelta([1, None, 3, 4], unit="D"), "n": [1, 2, 3, 4]})
     waits = GaussianNB().fit(frame, [0, 0, 1, 1]).theta_[:, 0]

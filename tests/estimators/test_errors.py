@@ -234,7 +234,7 @@ def test_models_that_do_not_fit_together():
         a.merge(GaussianNB().fit(X[:, :1], y))
     with pytest.raises(TypeError, match=r"cannot merge .*BernoulliNB into .*GaussianNB"):
         a.merge(BernoulliNB().fit(X, y))
-    with pytest.raises(ValueError, match="were made with other settings"):
+    with pytest.raises(ValueError, match="disagree on column 'x0'.*same families and settings"):
         BernoulliNB().fit(X, y).merge(BernoulliNB(binarize=2.0).fit(X, y))
     with pytest.raises(ValueError, match="were made with other settings"):
         BernoulliNB().fit(X, y).set_params(binarize=1.0).partial_fit(X, y)

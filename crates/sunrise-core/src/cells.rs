@@ -126,11 +126,14 @@ pub struct Reading {
     pub lowest: f64,
     /// Largest cell the model can take.
     pub highest: f64,
+    /// Whether cells must be whole numbers.
+    pub whole: bool,
 }
 
 impl Reading {
     /// Every finite number, as it is.
-    pub const REAL: Reading = Reading { above: None, lowest: f64::NEG_INFINITY, highest: f64::INFINITY };
+    pub const REAL: Reading =
+        Reading { above: None, lowest: f64::NEG_INFINITY, highest: f64::INFINITY, whole: false };
 
     /// The cell as its terms see it; NaN stays NaN.
     #[inline(always)]
@@ -144,14 +147,15 @@ impl Reading {
     /// Whether any cell of the support is refused.
     #[inline(always)]
     pub fn bounded(self) -> bool {
-        self.lowest > f64::NEG_INFINITY || self.highest < f64::INFINITY
+        self.lowest > f64::NEG_INFINITY || self.highest < f64::INFINITY || self.whole
     }
 
     /// Whether a cell is there, finite and inside the support.
     #[inline(always)]
     pub fn accepts(self, x: f64) -> bool {
         // Against the largest floats: one comparison each side finds infinities, too, and NaN fails both.
-        (x >= self.lowest.max(f64::MIN)) & (x <= self.highest.min(f64::MAX))
+        let inside = (x >= self.lowest.max(f64::MIN)) & (x <= self.highest.min(f64::MAX));
+        inside & (!self.whole | (x.trunc() == x))
     }
 
     /// Why an unread cell is refused, if it is.
@@ -163,18 +167,56 @@ impl Reading {
             Some(CellFault::Below)
         } else if x > self.highest {
             Some(CellFault::Above)
+        } else if self.whole && x.fract() != 0.0 && !x.is_nan() {
+            Some(CellFault::Fraction)
         } else {
             None
         }
     }
+
+    /// Whether a cell has to be looked at before it is used.
+    #[inline(always)]
+    pub fn looks(self) -> bool {
+        self.bounded() || self.above.is_some()
+    }
+}
+
+/// A table of cells that kernels read a block of rows at a time.
+pub trait Matrix: Sync {
+    /// Number of rows.
+    fn rows(&self) -> usize;
+
+    /// Number of columns.
+    fn columns(&self) -> usize;
+
+    /// How cells are read; its bounds are those that the kernel still has to look at.
+    fn reading(&self) -> Reading;
+
+    /// The cell in row `r`, column `j`, unread.
+    fn number(&self, r: usize, j: usize) -> f64;
+
+    /// The first refused cell of these rows, if any.
+    fn find_fault(&self, rows: Range<usize>) -> Result<(), Fault>;
+
+    /// The first refused cell of a row that counts, if any; `part` says which rows `rows` are.
+    fn find_fault_in(&self, part: Range<usize>, rows: Rows) -> Result<(), Fault> {
+        part.enumerate()
+            .filter(|(r, _)| rows.class(*r).is_some())
+            .try_for_each(|(_, row)| self.find_fault(row..row + 1))
+    }
+
+    /// These rows as read numbers, row by row: in place where they are that already, else in `scratch`.
+    fn numbers<'s>(&'s self, rows: Range<usize>, scratch: &'s mut Vec<f64>) -> Result<&'s [f64], Fault>;
+
+    /// These rows as level codes; [`MISSING`] is missing, another negative code is for the caller to refuse.
+    fn codes<'s>(&'s self, rows: Range<usize>, scratch: &'s mut Vec<i64>) -> Result<&'s [i64], Fault>;
 }
 
 /// A dense matrix of cells, with any strides.
 #[derive(Clone, Copy)]
 pub struct Dense<'a, T> {
     view: ArrayView2<'a, T>,
-    /// How its cells are read.
-    pub reading: Reading,
+    reading: Reading,
 }
 
 impl<'a, T: Cell> Dense<'a, T> {
@@ -183,103 +225,10 @@ impl<'a, T: Cell> Dense<'a, T> {
         Dense { view, reading }
     }
 
-    /// Number of rows.
-    pub fn rows(&self) -> usize {
-        self.view.nrows()
-    }
-
-    /// Number of columns.
-    pub fn columns(&self) -> usize {
-        self.view.ncols()
-    }
-
-    /// The cell in row `r`, column `j`, unread.
-    pub fn number(&self, r: usize, j: usize) -> f64 {
-        self.view[(r, j)].number()
-    }
-
     /// Some of the rows.
     #[inline(always)]
     fn part(&self, rows: Range<usize>) -> ArrayView2<'a, T> {
         self.view.split_at(Axis(0), rows.end).0.split_at(Axis(0), rows.start).1
-    }
-
-    /// The first refused cell of these rows, if any.
-    pub fn find_fault(&self, rows: Range<usize>) -> Result<(), Fault> {
-        for row in rows {
-            for (column, cell) in self.view.row(row).iter().enumerate() {
-                let value = cell.number();
-                if let Some(what) = self.reading.fault(value) {
-                    return Err(Fault::Cell { what, row, column, value });
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// The first refused cell of a row that counts, if any; `part` says which rows `rows` are.
-    pub fn find_fault_in(&self, part: Range<usize>, rows: Rows) -> Result<(), Fault> {
-        part.enumerate()
-            .filter(|(r, _)| rows.class(*r).is_some())
-            .try_for_each(|(_, row)| self.find_fault(row..row + 1))
-    }
-
-    /// These rows as read numbers, row by row: in place where they are that already, else in `scratch`.
-    ///
-    /// Reading to 0 and 1 would hide an infinity, so it looks for one on the way.
-    #[inline(always)]
-    pub fn numbers<'s>(&self, rows: Range<usize>, scratch: &'s mut Vec<f64>) -> Result<&'s [f64], Fault>
-    where
-        'a: 's,
-    {
-        if self.reading.above.is_none() {
-            if let Some(cells) = self.part(rows.clone()).to_slice().and_then(T::as_numbers) {
-                return Ok(cells);
-            }
-        }
-        let mut finite = true;
-        self.gather(rows.clone(), scratch, 0.0, |cell| {
-            let x = cell.number();
-            finite &= !x.is_infinite();
-            self.reading.read(x)
-        });
-        if !finite {
-            self.find_fault(rows)?;
-        }
-        Ok(scratch)
-    }
-
-    /// These rows as level codes; [`MISSING`] is missing, another negative code is for the caller to refuse.
-    #[inline(always)]
-    pub fn codes<'s>(&self, rows: Range<usize>, scratch: &'s mut Vec<i64>) -> Result<&'s [i64], Fault>
-    where
-        'a: 's,
-    {
-        if let Some(cells) = self.part(rows.clone()).to_slice().and_then(T::as_codes) {
-            // The one code that stands for missing inside must not come in from outside.
-            if cells.iter().fold(true, |fine, &code| fine & (code != MISSING) & (code <= LARGEST)) {
-                return Ok(cells);
-            }
-        }
-        let mut sound = true;
-        self.gather(rows.clone(), scratch, 0, |cell| {
-            cell.code().unwrap_or_else(|_| {
-                sound = false;
-                MISSING
-            })
-        });
-        if !sound {
-            // A negative code anywhere says more than a fraction that stands before it.
-            let cells = || rows.clone().flat_map(|row| (0..self.columns()).map(move |column| (row, column)));
-            let fault = |(row, column): (usize, usize)| {
-                let cell = self.view[(row, column)];
-                Some(Fault::Cell { what: cell.code().err()?, row, column, value: cell.number() })
-            };
-            let below = |fault: &Fault| matches!(fault, Fault::Cell { what: CellFault::Below, .. });
-            let found = cells().filter_map(fault).find(below).or_else(|| cells().find_map(fault));
-            return Err(found.unwrap_or(Fault::NotCanonical));
-        }
-        Ok(scratch)
     }
 
     /// Copies rows into `scratch`, walking memory in the order it lies in.
@@ -307,5 +256,84 @@ impl<'a, T: Cell> Dense<'a, T> {
                 *to = read(cell);
             }
         }
+    }
+}
+
+impl<T: Cell> Matrix for Dense<'_, T> {
+    fn rows(&self) -> usize {
+        self.view.nrows()
+    }
+
+    fn columns(&self) -> usize {
+        self.view.ncols()
+    }
+
+    fn reading(&self) -> Reading {
+        self.reading
+    }
+
+    fn number(&self, r: usize, j: usize) -> f64 {
+        self.view[(r, j)].number()
+    }
+
+    fn find_fault(&self, rows: Range<usize>) -> Result<(), Fault> {
+        for row in rows {
+            for (column, cell) in self.view.row(row).iter().enumerate() {
+                let value = cell.number();
+                if let Some(what) = self.reading.fault(value) {
+                    return Err(Fault::Cell { what, row, column, value });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Reading to 0 and 1 would hide an infinity, so it looks for one on the way.
+    #[inline(always)]
+    fn numbers<'s>(&'s self, rows: Range<usize>, scratch: &'s mut Vec<f64>) -> Result<&'s [f64], Fault> {
+        if self.reading.above.is_none() {
+            if let Some(cells) = self.part(rows.clone()).to_slice().and_then(T::as_numbers) {
+                return Ok(cells);
+            }
+        }
+        let mut finite = true;
+        self.gather(rows.clone(), scratch, 0.0, |cell| {
+            let x = cell.number();
+            finite &= !x.is_infinite();
+            self.reading.read(x)
+        });
+        if !finite {
+            self.find_fault(rows)?;
+        }
+        Ok(scratch)
+    }
+
+    #[inline(always)]
+    fn codes<'s>(&'s self, rows: Range<usize>, scratch: &'s mut Vec<i64>) -> Result<&'s [i64], Fault> {
+        if let Some(cells) = self.part(rows.clone()).to_slice().and_then(T::as_codes) {
+            // The one code that stands for missing inside must not come in from outside.
+            if cells.iter().fold(true, |fine, &code| fine & (code != MISSING) & (code <= LARGEST)) {
+                return Ok(cells);
+            }
+        }
+        let mut sound = true;
+        self.gather(rows.clone(), scratch, 0, |cell| {
+            cell.code().unwrap_or_else(|_| {
+                sound = false;
+                MISSING
+            })
+        });
+        if !sound {
+            // A negative code anywhere says more than a fraction that stands before it.
+            let cells = || rows.clone().flat_map(|row| (0..self.columns()).map(move |column| (row, column)));
+            let fault = |(row, column): (usize, usize)| {
+                let cell = self.view[(row, column)];
+                Some(Fault::Cell { what: cell.code().err()?, row, column, value: cell.number() })
+            };
+            let below = |fault: &Fault| matches!(fault, Fault::Cell { what: CellFault::Below, .. });
+            let found = cells().filter_map(fault).find(below).or_else(|| cells().find_map(fault));
+            return Err(found.unwrap_or(Fault::NotCanonical));
+        }
+        Ok(scratch)
     }
 }

@@ -1,6 +1,6 @@
 //! How often every level of every column stands in every class.
 
-use crate::cells::{Cell, Dense, MISSING};
+use crate::cells::{Cell, Matrix, MISSING};
 use crate::csr::{Csr, Index};
 use crate::fault::{afford, CellFault, Fault};
 use crate::rows::Rows;
@@ -187,7 +187,7 @@ impl Tallies {
 }
 
 /// Counts of a dense matrix of level codes.
-pub fn dense<T: Cell>(x: &Dense<T>, rows: Rows, threads: usize) -> Result<Counts, Fault> {
+pub fn dense<M: Matrix>(x: &M, rows: Rows, threads: usize) -> Result<Counts, Fault> {
     let columns = x.columns();
     if rows.table(x.rows(), columns)? == 0 {
         return finish(columns, rows.classes, Sorted::new());
@@ -270,6 +270,7 @@ pub fn sparse<T: Cell, I: Index>(x: &Csr<T, I>, rows: Rows, threads: usize) -> R
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+    use crate::cells::Dense;
     use crate::cells::Reading;
     use ndarray::array;
 

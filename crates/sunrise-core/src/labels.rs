@@ -1,6 +1,8 @@
 //! Labels to codes 0, 1, 2, ... in the labels' order.
 
-use std::collections::HashMap;
+use crate::columns::Column;
+use hashbrown::HashMap;
+use std::hash::Hash;
 
 /// The distinct labels in order, and the code of every row.
 pub fn integers(y: impl Iterator<Item = i64> + Clone) -> (Vec<i64>, Vec<i32>) {
@@ -33,23 +35,63 @@ pub fn integers(y: impl Iterator<Item = i64> + Clone) -> (Vec<i64>, Vec<i32>) {
     (classes, codes)
 }
 
-/// The rows where a new label first stands, and the code of every row in order of first appearance.
+/// Numbers labels as they come: the rows where a new one first stands, and the code of every row.
 ///
-/// Labels are `width` bytes each: fixed-width strings, compared byte by byte.
-pub fn strings(bytes: &[u8], width: usize) -> (Vec<usize>, Vec<i32>) {
-    let mut seen: HashMap<&[u8], i32> = HashMap::new();
-    let mut first = Vec::new();
-    let codes = bytes
-        .chunks_exact(width.max(1))
-        .enumerate()
-        .map(|(row, label)| {
-            *seen.entry(label).or_insert_with(|| {
-                first.push(row);
-                first.len() as i32 - 1
-            })
+/// A label that is not there has code -1.
+#[derive(Default)]
+pub struct Numbering<K> {
+    seen: HashMap<K, i32>,
+    first: Vec<usize>,
+    codes: Vec<i32>,
+}
+
+impl<K: Hash + Eq> Numbering<K> {
+    /// Nothing numbered yet, with room for `rows` rows.
+    pub fn new(rows: usize) -> Self {
+        Numbering { seen: HashMap::new(), first: Vec::new(), codes: Vec::with_capacity(rows) }
+    }
+
+    /// The code of a label.
+    #[inline(always)]
+    pub fn code(&mut self, label: K) -> i32 {
+        let Numbering { seen, first, codes } = self;
+        *seen.entry(label).or_insert_with(|| {
+            first.push(codes.len());
+            first.len() as i32 - 1
         })
-        .collect();
-    (first, codes)
+    }
+
+    /// Numbers the label of the next row.
+    #[inline(always)]
+    pub fn push(&mut self, label: Option<K>) {
+        let code = label.map_or(-1, |label| self.code(label));
+        self.codes.push(code);
+    }
+
+    /// Gives the next row a code that [`Numbering::code`] has given before; -1 where it has none.
+    #[inline(always)]
+    pub fn push_code(&mut self, code: i32) {
+        self.codes.push(code);
+    }
+
+    /// The rows where a new label first stands, and the code of every row.
+    pub fn finish(self) -> (Vec<usize>, Vec<i32>) {
+        (self.first, self.codes)
+    }
+}
+
+/// The same for labels of `width` bytes each: fixed-width strings, compared byte by byte.
+pub fn strings(bytes: &[u8], width: usize) -> (Vec<usize>, Vec<i32>) {
+    let mut numbering = Numbering::new(bytes.len() / width.max(1));
+    bytes.chunks_exact(width.max(1)).for_each(|label| numbering.push(Some(label)));
+    numbering.finish()
+}
+
+/// The same for the cells of a column.
+pub fn cells(column: &Column) -> (Vec<usize>, Vec<i32>) {
+    let mut numbering = Numbering::new(column.rows());
+    column.each_key(|_, key| numbering.push(key));
+    numbering.finish()
 }
 
 #[cfg(test)]

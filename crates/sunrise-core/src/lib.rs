@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 pub mod cells;
+pub mod columns;
 pub mod counts;
 pub mod csr;
 pub mod fault;
@@ -17,6 +18,7 @@ pub mod moments;
 pub mod normalise;
 pub mod rows;
 pub mod score;
+pub mod summary;
 pub mod sums;
 pub mod table;
 pub mod work;

@@ -1,6 +1,6 @@
 //! Scores that are weighted sums of the terms x and x^2 of the cells, about an anchor.
 
-use crate::cells::{Cell, Dense, Reading};
+use crate::cells::{Cell, Matrix, Reading};
 use crate::csr::{Csr, Index};
 use crate::fault::{self, afford, Fault};
 use crate::gather;
@@ -36,8 +36,8 @@ impl Weights<'_> {
 }
 
 /// Dense cells with linear weights.
-pub struct DenseLinear<'a, T> {
-    cells: Dense<'a, T>,
+pub struct DenseLinear<'a, M> {
+    cells: M,
     weights: Weights<'a>,
 }
 
@@ -63,9 +63,9 @@ fn lanes<const N: usize>(parts: [&[f64]; N], term: impl Fn([f64; N]) -> f64) -> 
     ((sums[0] + sums[4]) + (sums[1] + sums[5])) + ((sums[2] + sums[6]) + (sums[3] + sums[7])) + rest
 }
 
-impl<'a, T: Cell> DenseLinear<'a, T> {
+impl<'a, M: Matrix> DenseLinear<'a, M> {
     /// Checks that cells and weights fit together.
-    pub fn new(cells: Dense<'a, T>, weights: Weights<'a>) -> Result<Self, Fault> {
+    pub fn new(cells: M, weights: Weights<'a>) -> Result<Self, Fault> {
         weights.check(cells.columns())?;
         afford(PART, cells.columns())?;
         Ok(DenseLinear { cells, weights })
@@ -118,7 +118,7 @@ impl<'a, T: Cell> DenseLinear<'a, T> {
         incomplete: &mut Vec<usize>,
     ) -> Result<(), Fault> {
         let (classes, columns, reading) =
-            (self.weights.constant.len(), self.cells.columns(), self.cells.reading);
+            (self.weights.constant.len(), self.cells.columns(), self.cells.reading());
         let mut scratch = Vec::new();
         let mut own = vec![0.0; classes];
         let numbers = self.cells.numbers(rows.clone(), &mut scratch)?;
@@ -130,8 +130,7 @@ impl<'a, T: Cell> DenseLinear<'a, T> {
                 sound &= own.is_finite();
             }
             if reading.bounded() {
-                sound &=
-                    row.iter().fold(true, |all, &x| all & (x >= reading.lowest) & (x <= reading.highest));
+                sound &= row.iter().fold(true, |all, &x| all & reading.accepts(x));
             }
             if sound {
                 scores.iter_mut().zip(&own).for_each(|(score, own)| *score += own);
@@ -143,7 +142,7 @@ impl<'a, T: Cell> DenseLinear<'a, T> {
     }
 }
 
-impl<T: Cell> Scorer for DenseLinear<'_, T> {
+impl<M: Matrix> Scorer for DenseLinear<'_, M> {
     fn rows(&self) -> usize {
         self.cells.rows()
     }
@@ -217,8 +216,8 @@ impl<'a, T: Cell, I: Index> SparseLinear<'a, T, I> {
         if !I::all_below(indices, self.cells.columns()) {
             return Err(self.cells.outside());
         }
-        let Reading { above, lowest, highest } = self.reading;
-        if above.is_none() && lowest == 0.0 && highest == f64::INFINITY {
+        let Reading { above, lowest, highest, whole } = self.reading;
+        if above.is_none() && lowest == 0.0 && highest == f64::INFINITY && !whole {
             // One operation a cell finds a sign; what is not finite shows in the sums.
             let signs = cells.iter().fold(0, |signs, cell| signs | cell.number().to_bits());
             return Ok(signs >> 63 == 0);
@@ -332,6 +331,7 @@ impl<T: Cell, I: Index> Scorer for SparseLinear<'_, T, I> {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+    use crate::cells::Dense;
     use crate::score::joint;
     use ndarray::Array2;
 

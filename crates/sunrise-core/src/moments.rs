@@ -4,7 +4,7 @@
 //! are then merged about their joint mean (Chan, Golub and LeVeque). The residual sum of x - a is kept, so a
 //! mean is known beyond the precision of one float and merging loses nothing.
 
-use crate::cells::{Cell, Dense, Reading};
+use crate::cells::{Cell, Matrix, Reading};
 use crate::csr::{Csr, Index};
 use crate::fault::Fault;
 use crate::rows::Rows;
@@ -182,7 +182,7 @@ impl Block {
 }
 
 /// Moments of a dense matrix.
-pub fn dense<T: Cell>(x: &Dense<T>, rows: Rows, threads: usize) -> Result<Moments, Fault> {
+pub fn dense<M: Matrix>(x: &M, rows: Rows, threads: usize) -> Result<Moments, Fault> {
     let columns = x.columns();
     let cells = rows.table(x.rows(), columns)?;
     if cells == 0 {
@@ -296,6 +296,7 @@ fn sparse_class<T: Cell, I: Index>(x: &Csr<T, I>, rows: Rows, class: &[usize]) -
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+    use crate::cells::Dense;
     use ndarray::{Array2, ShapeBuilder};
 
     fn moments(x: &Array2<f64>, y: &[i32], threads: usize) -> Moments {

@@ -1,6 +1,6 @@
 //! Weighted sums of cells per class and column.
 
-use crate::cells::{Cell, Dense, Reading};
+use crate::cells::{Cell, Matrix, Reading};
 use crate::csr::{Csr, Index};
 use crate::fault::Fault;
 use crate::rows::Rows;
@@ -44,7 +44,7 @@ impl Sums {
 const BLOCK: usize = 256;
 
 /// Sums of a dense matrix.
-pub fn dense<T: Cell>(x: &Dense<T>, rows: Rows, threads: usize) -> Result<Sums, Fault> {
+pub fn dense<M: Matrix>(x: &M, rows: Rows, threads: usize) -> Result<Sums, Fault> {
     let columns = x.columns();
     let cells = rows.table(x.rows(), columns)?;
     if cells == 0 {
@@ -63,7 +63,7 @@ pub fn dense<T: Cell>(x: &Dense<T>, rows: Rows, threads: usize) -> Result<Sums, 
                     let numbers = x.numbers(part.clone(), &mut scratch)?;
                     let rows = rows.part(part.clone());
                     sum.fill(0.0);
-                    if add_rows(numbers, columns, x.reading, rows, &mut sum) {
+                    if add_rows(numbers, columns, x.reading(), rows, &mut sum) {
                         total.x.iter_mut().zip(&sum).for_each(|(a, b)| *a += b);
                     } else {
                         x.find_fault_in(part, rows)?;
@@ -93,8 +93,7 @@ fn add_rows(cells: &[f64], columns: usize, reading: Reading, rows: Rows, sum: &m
                 *s += weight * x;
             }
             if reading.bounded() {
-                refused |=
-                    row.iter().fold(false, |bad, &x| bad | (x < reading.lowest) | (x > reading.highest));
+                refused |= row.iter().fold(false, |bad, &x| bad | !reading.accepts(x));
             }
         }
     }
@@ -227,10 +226,11 @@ fn add_observed_sparse<T: Cell, I: Index>(
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+    use crate::cells::Dense;
     use ndarray::array;
     use proptest::prelude::*;
 
-    const COUNTS: Reading = Reading { above: None, lowest: 0.0, highest: f64::INFINITY };
+    const COUNTS: Reading = Reading { lowest: 0.0, ..Reading::REAL };
 
     #[test]
     fn missing_cells_are_counted_apart() {

@@ -1,6 +1,6 @@
 //! Scores looked up by level.
 
-use crate::cells::{Cell, Dense, MISSING};
+use crate::cells::{Cell, Matrix, MISSING};
 use crate::csr::{Csr, Index};
 use crate::fault::{afford, cells, CellFault, Fault};
 use crate::gather;
@@ -151,14 +151,14 @@ impl<'a> Table<'a> {
 }
 
 /// Dense level codes with their scores.
-pub struct DenseTable<'a, T> {
-    cells: Dense<'a, T>,
+pub struct DenseTable<'a, M> {
+    cells: M,
     table: Table<'a>,
 }
 
-impl<'a, T: Cell> DenseTable<'a, T> {
+impl<'a, M: Matrix> DenseTable<'a, M> {
     /// Checks that cells and levels fit together.
-    pub fn new(cells: Dense<'a, T>, levels: Levels<'a>) -> Result<Self, Fault> {
+    pub fn new(cells: M, levels: Levels<'a>) -> Result<Self, Fault> {
         if cells.columns() != levels.sizes.len() {
             return Err(Fault::shape("the levels are not those of the columns"));
         }
@@ -167,7 +167,7 @@ impl<'a, T: Cell> DenseTable<'a, T> {
     }
 }
 
-impl<T: Cell> Scorer for DenseTable<'_, T> {
+impl<M: Matrix> Scorer for DenseTable<'_, M> {
     fn rows(&self) -> usize {
         self.cells.rows()
     }
@@ -248,7 +248,7 @@ impl<T: Cell, I: Index> Scorer for SparseTable<'_, T, I> {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
-    use crate::cells::Reading;
+    use crate::cells::{Dense, Reading};
     use crate::score::joint;
     use ndarray::{array, Array2};
 

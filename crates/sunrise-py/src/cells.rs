@@ -1,5 +1,6 @@
 //! Arrays from Python: which dtype they hold, and that their memory is laid out as Rust needs it.
 
+use crate::columns::Viewed;
 use numpy::ndarray::{Dimension, Ix1, Ix2};
 use numpy::{Element, PyArrayMethods, PyReadonlyArray, PyReadonlyArray1, PyUntypedArrayMethods};
 use pyo3::exceptions::{PyTypeError, PyValueError};
@@ -23,7 +24,7 @@ pub fn slice<'a, T: Element>(array: &'a PyReadonlyArray1<'_, T>) -> PyResult<&'a
     array.as_slice().map_err(|_| PyValueError::new_err("the array is not contiguous"))
 }
 
-/// How cells are read: (threshold or None, smallest, largest).
+/// How cells are read: (threshold or None, smallest, largest, whether they must be whole).
 #[derive(Clone, Copy)]
 pub struct Reading(pub sunrise_core::cells::Reading);
 
@@ -31,8 +32,8 @@ impl<'py> FromPyObject<'_, 'py> for Reading {
     type Error = PyErr;
 
     fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
-        let (above, lowest, highest) = object.extract()?;
-        Ok(Reading(sunrise_core::cells::Reading { above, lowest, highest }))
+        let (above, lowest, highest, whole) = object.extract()?;
+        Ok(Reading(sunrise_core::cells::Reading { above, lowest, highest, whole }))
     }
 }
 
@@ -93,6 +94,16 @@ pub enum Cells<'py> {
     Wide32(SparseCells<'py, f32, i64>),
     Narrow64(SparseCells<'py, f64, i32>),
     Narrow32(SparseCells<'py, f32, i32>),
+    Columns(Vec<Viewed<'py>>),
+}
+
+/// Columns that lie apart as one table.
+pub fn columns<'a>(
+    list: &'a [Viewed<'_>],
+    reading: sunrise_core::cells::Reading,
+) -> Result<sunrise_core::columns::Columns<'a>, Fault> {
+    let columns: Result<Vec<_>, Fault> = list.iter().map(|column| column.column()).collect();
+    sunrise_core::columns::Columns::new(columns?, reading)
 }
 
 /// Binds the cells to a name by their kind and runs the expression for it, without the GIL.
@@ -128,6 +139,10 @@ macro_rules! dispatch {
             Cells::Wide32(a) => sparse!(a),
             Cells::Narrow64(a) => sparse!(a),
             Cells::Narrow32(a) => sparse!(a),
+            Cells::Columns(list) => match $crate::cells::columns(list, $reading) {
+                Ok($dense) => $py.detach(|| $on_dense),
+                Err(fault) => Err(fault),
+            },
         }
     }};
 }

@@ -2,9 +2,11 @@
 //!
 //! No arithmetic happens here. Nothing that Python can pass makes the kernels panic: whatever does not fit is
 //! a `ValueError`.
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
+mod arrow;
 mod cells;
+mod columns;
 mod score;
 
 use cells::{slice, Cells, Reading};
@@ -117,6 +119,7 @@ type Moments<'py> = (Integers<'py>, Floats<'py>, Floats<'py>, Floats<'py>, Float
 fn moments_of<'py>(
     py: Python<'py>,
     x: Cells<'py>,
+    reading: Reading,
     y: PyReadonlyArray1<'py, i32>,
     w: Option<PyReadonlyArray1<'py, f64>>,
     classes: usize,
@@ -124,7 +127,7 @@ fn moments_of<'py>(
 ) -> PyResult<Moments<'py>> {
     let (y, w) = (slice(&y)?, w.as_ref().map(slice).transpose()?);
     let rows = Rows::new(y, w, classes).map_err(raise)?;
-    let found = cells::dispatch!(&x, sunrise_core::cells::Reading::REAL, py,
+    let found = cells::dispatch!(&x, reading.0, py,
         dense => moments::dense(&dense, rows, threads),
         sparse => moments::sparse(&sparse, rows, threads));
     let m = found.map_err(raise)?;
@@ -171,6 +174,13 @@ fn _native(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add("GROUP", sunrise_core::gather::GROUP)?;
     m.add_function(wrap_pyfunction!(encode_integers, m)?)?;
     m.add_function(wrap_pyfunction!(encode_strings, m)?)?;
+    m.add_class::<arrow::ArrowColumn>()?;
+    m.add_function(wrap_pyfunction!(arrow::arrow_column, m)?)?;
+    m.add_function(wrap_pyfunction!(arrow::arrow_table, m)?)?;
+    m.add_function(wrap_pyfunction!(columns::summary, m)?)?;
+    m.add_function(wrap_pyfunction!(columns::encode_column, m)?)?;
+    m.add_function(wrap_pyfunction!(columns::encode_objects, m)?)?;
+    m.add_function(wrap_pyfunction!(columns::numbers_of, m)?)?;
     m.add_function(wrap_pyfunction!(totals, m)?)?;
     m.add_function(wrap_pyfunction!(sums_of, m)?)?;
     m.add_function(wrap_pyfunction!(moments_of, m)?)?;

@@ -3,13 +3,36 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from sunrise.arrays import Floats
+from sunrise.arrays import Codes, Floats
+from sunrise.data.column import Column
+from sunrise.terms import LEVEL, Term, X
+
+
+class Block(Protocol):
+    """The cells of a block of columns."""
+
+    @property
+    def kind(self) -> str:
+        """Which kernels read it: dense or sparse."""
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns."""
+
+    def native(self, views: tuple[Term, ...]) -> Any:
+        """These views of the cells as the native kernels take them."""
+
+    def numbers(self, rows: Any = slice(None)) -> Floats:
+        """The cells of some rows as floats; NaN is missing."""
+
+    def canonical(self) -> Block:
+        """The same cells, each stored once."""
 
 
 @dataclass(frozen=True)
@@ -21,20 +44,76 @@ class DenseBlock:
     kind = "dense"
 
     @property
-    def native(self) -> Any:
-        """The cells as the native kernels take them."""
-        return self.values
-
-    @property
     def shape(self) -> tuple[int, int]:
         """Rows and columns."""
         return self.values.shape[0], self.values.shape[1]
+
+    def native(self, views: tuple[Term, ...]) -> Any:
+        """The matrix itself, or each view of each column."""
+        return self.values if views == (X,) else [(x, view.name) for x in self.values.T for view in views]
 
     def numbers(self, rows: Any = slice(None)) -> Floats:
         """The cells of some rows as floats."""
         return np.asarray(self.values[rows], dtype=np.float64)
 
     def canonical(self) -> DenseBlock:
+        """Dense cells are each there once."""
+        return self
+
+
+@dataclass(frozen=True)
+class ColumnsBlock:
+    """A block of columns that lie apart, as numbers."""
+
+    columns: tuple[Column, ...]
+    n_rows: int
+
+    kind = "dense"
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns."""
+        return self.n_rows, len(self.columns)
+
+    def native(self, views: tuple[Term, ...]) -> Any:
+        """Each view of each column."""
+        empty = np.full(self.n_rows, np.nan) if any(c.cells is None for c in self.columns) else None
+        cells = [empty if column.cells is None else column.cells for column in self.columns]
+        return [(x, view.name) for x in cells for view in views]
+
+    def numbers(self, rows: Any = slice(None)) -> Floats:
+        """The cells of some rows as floats."""
+        columns = [column.numbers(rows) for column in self.columns]
+        return np.stack(columns, axis=1) if columns else np.empty((len(np.arange(self.n_rows)[rows]), 0))
+
+    def canonical(self) -> ColumnsBlock:
+        """Dense cells are each there once."""
+        return self
+
+
+@dataclass(frozen=True)
+class LevelsBlock:
+    """A block of columns as level codes; -1 is missing."""
+
+    codes: tuple[Codes, ...]
+
+    kind = "dense"
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns."""
+        return len(self.codes[0]), len(self.codes)
+
+    def native(self, views: tuple[Term, ...]) -> Any:
+        """Each column, as levels."""
+        return [(codes, LEVEL.name) for codes in self.codes]
+
+    def numbers(self, rows: Any = slice(None)) -> Floats:
+        """The codes of some rows as floats; NaN is missing."""
+        x = np.stack([codes[rows] for codes in self.codes], axis=1).astype(np.float64)
+        return np.where(x < 0, np.nan, x)
+
+    def canonical(self) -> LevelsBlock:
         """Dense cells are each there once."""
         return self
 
@@ -50,9 +129,12 @@ class SparseBlock:
 
     kind = "sparse"
 
-    @property
-    def native(self) -> Any:
-        """The cells as the native kernels take them."""
+    def native(self, views: tuple[Term, ...]) -> Any:
+        """The three arrays of the matrix, and its width."""
+        if views != (X,):
+            raise ValueError(
+                f"a sparse matrix cannot be read as {views}: its zeros are cells too. Give a dense table."
+            )
         return self.data, self.indices, self.indptr, self.shape[1]
 
     @property
@@ -69,9 +151,6 @@ class SparseBlock:
         matrix = self.matrix.copy()
         matrix.sum_duplicates()
         return SparseBlock(matrix.data, matrix.indices, matrix.indptr, self.shape)
-
-
-Block = DenseBlock | SparseBlock
 
 
 @dataclass(frozen=True)

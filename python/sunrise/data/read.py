@@ -10,53 +10,37 @@ from scipy import sparse
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d, validate_data
 
-from sunrise import labels
+from sunrise import _native, labels
 from sunrise.arrays import Codes, Floats, Labels, Mask
-from sunrise.data.batch import Batch, DenseBlock, SparseBlock
-from sunrise.support import Support
-
-_PLAIN = frozenset(np.dtype(t) for t in ["f8", "f4", "i8", "i4", "i2", "i1", "u1", "u2", "u4", "u8"])
-
-
-def _is_plain(x: Any) -> bool:
-    """Whether the kernels can read this array in place."""
-    if type(x) is not np.ndarray or x.ndim != 2 or x.dtype not in _PLAIN or not x.flags.aligned:
-        return False
-    size = x.itemsize
-    return x.strides[0] % size == 0 and x.strides[1] % size == 0
+from sunrise.data.align import label_column
+from sunrise.data.batch import Block, ColumnsBlock, DenseBlock, SparseBlock
+from sunrise.data.column import Column, Levels
+from sunrise.data.frame import Frame, durations, in_place, is_missing, library_of, readable, refuse_dates
+from sunrise.family import Family
+from sunrise.levels import MISSING, named
+from sunrise.schema import Part
+from sunrise.support import LEVELS, Support
 
 
-def _in_place(x: NDArray[Any]) -> NDArray[Any]:
-    """The array itself if the kernels can read it, else a copy they can."""
-    if _is_plain(x):
-        return x
-    if x.dtype.kind == "b":
-        # Any byte but 0 is true; Rust, unlike NumPy, must never see a bool that is neither 0 nor 1.
-        return np.not_equal(x.view(np.uint8), 0).astype(np.uint8)
-    kept = x.dtype.newbyteorder("=")
-    dtype = kept if kept in _PLAIN else np.dtype(np.float32 if kept == np.float16 else np.float64)
-    return np.require(x, dtype, ["C", "A"])
-
-
-def table(estimator: Any, X: Any, *, fitting: bool) -> Batch:
-    """Read the cells of a table; `fitting` learns its width and column names, else they must agree."""
+def matrix(estimator: Any, X: Any, *, fitting: bool) -> Block:
+    """Read a table of numbers as one block; `fitting` learns its width and column names, else they must agree."""
     known = estimator.__dict__
     # A model from parameters has its names from a list, not from a frame: rows without names are welcome.
     unnamed = "feature_names_in_" not in known or "_fixed" in known
     if not fitting and "_fixed" in known and isinstance(X, list):
         X = np.asarray(X)
-    if _is_plain(X) and X.size:
+    if readable(X) and X.ndim == 2 and X.size:
         # The fast lane: plain arrays need none of validate_data's care, which costs more than a prediction.
         if fitting:
             known.pop("feature_names_in_", None)
             known["n_features_in_"] = X.shape[1]
-            return Batch(X.shape[0], (DenseBlock(X),))
+            return DenseBlock(X)
         if unnamed and known["n_features_in_"] == X.shape[1]:
-            return Batch(X.shape[0], (DenseBlock(X),))
-    return _careful_table(estimator, X, fitting)
+            return DenseBlock(X)
+    return _careful_matrix(estimator, X, fitting)
 
 
-def _careful_table(estimator: Any, X: Any, fitting: bool) -> Batch:
+def _careful_matrix(estimator: Any, X: Any, fitting: bool) -> Block:
     if not sparse.issparse(X):
         X = _without_objects(X)
     try:
@@ -65,8 +49,7 @@ def _careful_table(estimator: Any, X: Any, fitting: bool) -> Batch:
         )
     except ValueError as error:
         raise _with_remedy(error) from None
-    block = _sparse_block(cells) if sparse.issparse(cells) else DenseBlock(_in_place(cells))
-    return Batch(block.shape[0], (block,))
+    return _sparse_block(cells) if sparse.issparse(cells) else DenseBlock(in_place(cells))
 
 
 def _sparse_block(matrix: Any) -> SparseBlock:
@@ -76,13 +59,6 @@ def _sparse_block(matrix: Any) -> SparseBlock:
     narrow = all(part.dtype == np.int32 for part in parts)
     indices, indptr = (np.require(part, np.int32 if narrow else np.int64, ["C", "A"]) for part in parts)
     return SparseBlock(data, indices, indptr, matrix.shape)
-
-
-def _is_missing(value: Any) -> bool:
-    """Whether a Python object stands for nothing: None, NaN, NaT or pd.NA."""
-    if isinstance(value, float | np.floating | np.datetime64 | np.timedelta64):
-        return bool(value != value)
-    return value is None or type(value).__name__ in ("NAType", "NaTType")
 
 
 def _without_objects(X: Any) -> Any:
@@ -95,8 +71,8 @@ def _without_objects(X: Any) -> Any:
     if not isinstance(X, np.ndarray) or X.dtype.kind != "O" or X.ndim != 2:
         kind = getattr(getattr(X, "dtype", None), "kind", "")
         if kind == "M":
-            _refuse_dates("X")
-        return _durations(X) if kind == "m" else kept
+            refuse_dates("X")
+        return durations(X) if kind == "m" else kept
     try:
         return X.astype(np.float64)  # None becomes NaN
     except (TypeError, ValueError):
@@ -107,11 +83,11 @@ def _frame_without_objects(X: Any) -> Any:
     """The same for a pandas frame, column by column."""
     kinds = [getattr(dtype, "kind", "") for dtype in X.dtypes]
     if "M" in kinds:
-        _refuse_dates(f"column {str(X.columns[kinds.index('M')])!r}")
+        refuse_dates(f"column {str(X.columns[kinds.index('M')])!r}")
     if "m" in kinds:
         X = X.copy(deep=False)
         for k in (k for k, kind in enumerate(kinds) if kind == "m"):
-            X.isetitem(k, _durations(X.iloc[:, k].to_numpy()))
+            X.isetitem(k, durations(X.iloc[:, k].to_numpy()))
     if "O" not in kinds:
         return X
     try:
@@ -121,23 +97,11 @@ def _frame_without_objects(X: Any) -> Any:
     return type(X)(values, index=X.index, columns=X.columns)
 
 
-def _durations(X: NDArray[Any]) -> Floats:
-    """Durations as numbers, in the unit they have."""
-    return np.where(np.isnat(X), np.nan, X.astype(np.int64))
-
-
-def _refuse_dates(what: str) -> NoReturn:
-    raise ValueError(
-        f"{what} holds dates, which are no numbers. Give the time since some day (a duration), or parts of the date "
-        "such as month, weekday or hour."
-    )
-
-
 def _numbers(X: NDArray[Any], names: Any = None) -> Floats:
     """The same, cell by cell, so that the one that is no number can be named."""
     numbers = np.empty(X.shape)
     for at, cell in np.ndenumerate(X):
-        if _is_missing(cell):
+        if is_missing(cell):
             numbers[at] = np.nan
             continue
         try:
@@ -173,43 +137,133 @@ def _place(names: Any, row: int, column: int) -> str:
     return f"column {name}, row {row}"
 
 
-def refuse_cell(estimator: Any, fault: tuple[str, int, int, float], support: Support) -> NoReturn:
-    """Say which cell cannot be used, and what to do."""
+def refuse_cell(who: str, names: Any, fault: tuple[str, int, int, float], support: Support) -> NoReturn:
+    """Say which cell cannot be used, and what to do; `names` are those of the block's columns, if it has any."""
     why, row, column, value = fault
-    who, where = type(estimator).__name__, _place(getattr(estimator, "feature_names_in_", None), row, column)
-    shown = f"{value:g}"
+    where, shown = _place(names, row, column // len(support.views)), f"{value:g}"
     wanted = f"A cell must be {support.text}, or NaN for missing"
-    if support.whole and why == "below":
+    if support is LEVELS and why == "below":
         wanted += " or unknown; an OrdinalEncoder can be told so with unknown_value=np.nan"
+    if why == "below" and support.lowest == 0.0:
+        why = "negative"
     texts = {
         "infinite": f"Input X of {who} contains infinity: {shown} in {where}. {wanted}.",
-        "below": f"Negative values in data passed to {who} (input X): {shown} in {where}. {wanted}.",
+        "negative": f"Negative values in data passed to {who} (input X): {shown} in {where}. {wanted}.",
+        "below": f"{who} cannot take {shown} in {where}. {wanted}.",
         "above": f"{who} cannot take {shown} in {where}: it is too large. {wanted}.",
-        "fraction": f"{who} takes level codes, not fractions: {shown} in {where}. {wanted}; "
-        "to cut numbers into levels use sklearn.preprocessing.KBinsDiscretizer.",
+        "fraction": f"{who} takes {'level codes' if support is LEVELS else 'whole numbers'}, not fractions: {shown} in "
+        f"{where}. {wanted}"
+        + (
+            "; to cut numbers into levels use sklearn.preprocessing.KBinsDiscretizer."
+            if support is LEVELS
+            else "."
+        ),
         "unseen": f"{who}: level {shown} in {where} was never seen in fit. "
         'Fit it, or set unseen="ignore" or unseen="reserve".',
     }
     raise ValueError(texts[why]) from None
 
 
-def target(estimator: Any, y: Any, n_rows: int) -> tuple[Labels, Codes]:
+# Columns of a frame, as a family reads them.
+
+
+def numbers(column: Column, family: Family) -> Column:
+    """The column, which must hold numbers."""
+    if column.kind != "level":
+        return column
+    row = int(np.argmax(column.levels.codes >= 0))
+    raise ValueError(
+        f"column {column.name!r} holds text ({column.shown(row)!r} in row {row}), and {family.name} takes numbers. "
+        'Give numbers as numbers; a column of categories is for families={...: "categorical"}.'
+    )
+
+
+def levels(column: Column, family: Family) -> Levels:
+    """The levels of a column; where missing is a level of its own, missing cells have it."""
+    names, codes = column.levels
+    if not family.missing_is_level:
+        return Levels(names, codes)
+    more = np.append(names, named([MISSING]))
+    return Levels.of(more, np.where(codes < 0, len(names), codes).astype(np.int32))
+
+
+def matrix_block(table: Frame, part: Part) -> Block:
+    """The numbers of a block: the matrix itself where that is what it is, else its columns."""
+    if table.matrix is not None and part.columns == tuple(range(len(table.names))):
+        return DenseBlock(table.matrix)
+    return ColumnsBlock(tuple(numbers(table.read(j), part.family) for j in part.columns), table.n_rows)
+
+
+def is_name(y: Any, table: Frame) -> bool:
+    """Whether y is the name of a column rather than labels."""
+    return isinstance(y, str) or ((np.isscalar(y) or isinstance(y, tuple)) and y in table.names)
+
+
+def labelled(who: str, X: Any, table: Frame, y: Any) -> tuple[Frame, Any, Any]:
+    """The table without its labels, the labels, and the name of their column where they came by it."""
+    if is_name(y, table):
+        return _wide(who, table.without(y)), label_column(X, table, y), y
+    name = getattr(y, "name", None)
+    if name is not None and name in table.names and hasattr(y, "equals"):
+        inside = label_column(X, table, name)
+        if type(inside) is type(y) and inside.equals(y):
+            raise ValueError(
+                f"column {name!r} of X holds the labels themselves. Drop it, or pass y={name!r} to take the labels "
+                "from there."
+            )
+    return _wide(who, table), y, None
+
+
+def _wide(who: str, table: Frame) -> Frame:
+    if not table.names:
+        raise ValueError(
+            f"Found array with 0 feature(s) (shape=({table.n_rows}, 0)) while a minimum of 1 is required by {who}."
+        )
+    return table
+
+
+def target(who: str, y: Any, n_rows: int) -> tuple[Labels, Codes]:
     """Read a column of labels: the classes, sorted, and the code of every row."""
     if y is None:
         raise ValueError(
-            f"{type(estimator).__name__} requires y to be passed, but the target y is None. "
-            "Pass one label for every row of X."
+            f"{who} requires y to be passed, but the target y is None. Pass one label for every row of X."
         )
+    if isinstance(y, _native.ArrowColumn) or library_of(y) in ("polars", "pyarrow"):
+        return _arrow_target(y, n_rows)
+    if (
+        library_of(y) == "pandas"
+        and hasattr(getattr(y, "array", None), "__arrow_array__")
+        and y.dtype == "string"
+    ):
+        return _arrow_target(y.array.__arrow_array__(), n_rows)
     if not (type(y) is np.ndarray and y.ndim == 1):
         y = column_or_1d(labels.as_array(y), warn=True)
-    if len(y) != n_rows:
-        raise ValueError(
-            f"Found input variables with inconsistent numbers of samples: [{n_rows}, {len(y)}]. "
-            "y must have one label for every row of X."
-        )
+    _refuse_other_length(len(y), n_rows)
     if y.dtype.kind in "fcOmM" or y.dtype.kind not in "biuUS":
         y = _careful_labels(y)
     return labels.encode(y)
+
+
+def _refuse_other_length(n_labels: int, n_rows: int) -> None:
+    if n_labels != n_rows:
+        raise ValueError(
+            f"Found input variables with inconsistent numbers of samples: [{n_rows}, {n_labels}]. "
+            "y must have one label for every row of X."
+        )
+
+
+def _arrow_target(y: Any, n_rows: int) -> tuple[Labels, Codes]:
+    """Labels of an Arrow column: only the different ones become Python's."""
+    column = y if isinstance(y, _native.ArrowColumn) else _native.arrow_column(y)
+    _refuse_other_length(len(column), n_rows)
+    if column.kind not in ("number", "bool", "text"):
+        raise ValueError(f"Unknown label type: {column.kind}. Labels are strings, numbers or yes and no.")
+    first, codes = _native.encode_column(column)
+    _refuse_missing_label(codes < 0)
+    values = column.take(first.tolist())
+    distinct = np.array(values, dtype=object if column.kind == "text" else None)
+    classes = labels.sort(_careful_labels(distinct) if distinct.dtype.kind == "f" else distinct)
+    return classes, labels.locate(classes, distinct).astype(np.int32)[codes]
 
 
 def _careful_labels(y: NDArray[Any]) -> NDArray[Any]:
@@ -224,7 +278,10 @@ def _careful_labels(y: NDArray[Any]) -> NDArray[Any]:
         if (y != np.floor(y)).any():
             check_classification_targets(y)  # says "continuous"
     elif y.dtype.kind == "O":
-        _refuse_missing_label(np.fromiter(map(_is_missing, y), bool, len(y)))
+        if (coded := _native.encode_objects(y)) is not None:  # strings, which need no more care
+            _refuse_missing_label(coded[1] < 0)
+            return y
+        _refuse_missing_label(np.fromiter(map(is_missing, y), bool, len(y)))
         if any(isinstance(v, list | np.ndarray | dict | set) for v in y):
             raise ValueError(
                 "Unknown label type: unknown. A label must be one value a class can be named by: "

@@ -23,7 +23,7 @@ from sunrise.terms import LEVEL, X2, Term
 
 
 def read(block: Block, support: Support, rows: Any = slice(None)) -> Floats:
-    """The cells of some rows as their terms see them, refusing those outside the support."""
+    """The views of the cells of some rows, refusing cells outside the support."""
     x = block.numbers(rows)
     # Written so that a missing cell (NaN) is never refused.
     refused = {
@@ -37,7 +37,9 @@ def read(block: Block, support: Support, rows: Any = slice(None)) -> Floats:
             row, column = (int(k) for k in np.argwhere(bad)[0])
             place = row if isinstance(rows, slice) else int(rows[row])
             raise _native.CellError(why, place, column, float(x[row, column]))
-    return x if support.above is None else np.where(np.isnan(x), x, (x > support.above).astype(float))
+    if support.above is not None:
+        x = np.where(np.isnan(x), x, (x > support.above).astype(float))
+    return support.seen(x)
 
 
 def totals(codes: Codes, weight: Floats | None, n_classes: int) -> tuple[Integers, Floats]:
@@ -63,7 +65,8 @@ def accumulate(
 ) -> Sums | Moments | Counts:
     """Add up the terms of the cells, per class and column."""
     member = membership(codes, weight, n_classes)
-    x = np.where((member > 0).sum(axis=0)[:, None] > 0, read(block, support), np.nan)
+    counted = np.flatnonzero(member.any(axis=0))
+    member, x = member[:, counted], read(block, support, counted)
     if LEVEL in terms:
         return _count_levels(x, member)
     seen = ~np.isnan(x)

@@ -24,7 +24,7 @@ totals = _native.totals
 
 
 def _sums(block: Block, support: Support, y: Codes, w: Floats | None, n_classes: int, threads: int) -> Sums:
-    x, missing = _native.sums_of(block.native, support.reading, y, w, n_classes, threads)
+    x, missing = _native.sums_of(block.native(support.views), support.reading, y, w, n_classes, threads)
     n, weight = totals(y, w, n_classes)
     rows, seen = n[:, None], weight[:, None]
     x = x.reshape(n_classes, -1)
@@ -37,7 +37,8 @@ def _sums(block: Block, support: Support, y: Codes, w: Floats | None, n_classes:
 def _moments(
     block: Block, support: Support, y: Codes, w: Floats | None, n_classes: int, threads: int
 ) -> Moments:
-    parts: tuple[Any, ...] = _native.moments_of(block.native, y, w, n_classes, threads)
+    cells = block.native(support.views)
+    parts: tuple[Any, ...] = _native.moments_of(cells, support.reading, y, w, n_classes, threads)
     rows, seen, anchor, x, x2 = (a.reshape(n_classes, -1) for a in parts)
     return Moments.of(rows, seen, x, x2, anchor)
 
@@ -45,7 +46,7 @@ def _moments(
 def _counts(
     block: Block, support: Support, y: Codes, w: Floats | None, n_classes: int, threads: int
 ) -> Counts:
-    offsets, codes, rows, weight = _native.counts_of(block.native, y, w, n_classes, threads)
+    offsets, codes, rows, weight = _native.counts_of(block.native(support.views), y, w, n_classes, threads)
     return Counts(offsets, codes, rows.reshape(n_classes, -1), weight.reshape(n_classes, -1))
 
 
@@ -85,7 +86,7 @@ def _scored(block: Block, support: Support, form: Any) -> tuple[str, tuple[Any, 
     if kind not in layouts:
         layouts[kind] = _LAY_OUT[kind](form)
     reading = () if kind == "table" else (support.reading,)
-    return kind, (block.native, *reading, *layouts[kind])
+    return kind, (block.native(support.views), *reading, *layouts[kind])
 
 
 def _dense(form: Linear) -> tuple[Any, ...]:

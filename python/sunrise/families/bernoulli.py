@@ -10,14 +10,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils._param_validation import Interval
 
-from sunrise.arrays import Floats, Mask
+from sunrise.arrays import Codes, Floats, Mask
 from sunrise.conjugate import Beta
 from sunrise.derived import Fitted, Settings
-from sunrise.estimator import DiscreteNB
 from sunrise.family import Family
 from sunrise.forms import Linear
 from sunrise.given import given_parameters
-from sunrise.smoothing import Alpha
+from sunrise.look import Look
+from sunrise.single import DiscreteNB
+from sunrise.smoothing import Alpha, Smoothed
 from sunrise.stats import Sums
 from sunrise.support import BINARY, REAL, Support
 from sunrise.terms import X
@@ -32,22 +33,23 @@ class BernoulliParams(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Bernoulli(Family):
-    """Yes or no: x | c ~ Bernoulli(theta), where a cell above `binarize` is a yes."""
+class Bernoulli(Smoothed, Family):
+    """Yes or no: x | c ~ Bernoulli(theta). Cells are 0 and 1, or above and not above `binarize`."""
 
     name = "bernoulli"
     terms = (X,)
-    alpha: Alpha = Alpha()
-    binarize: float | None = 0.0
+    alpha: Any = 1.0
+    binarize: float | None = None
+
+    @classmethod
+    def suits(cls, look: Look) -> str | None:
+        """Yes and no."""
+        return "yes and no" if look.kind == "bool" else None
 
     @property
     def support(self) -> Support:
         """Any number if there is a threshold, else numbers from 0 to 1."""
         return BINARY if self.binarize is None else replace(REAL, above=float(self.binarize))
-
-    def check(self, n_columns: int) -> None:
-        """Refuse an alpha that does not fit the columns."""
-        self.alpha.check(n_columns)
 
     def complaint(self, stats: Sums) -> str | None:
         """Refuse more ones than rows, which forgetting zeros that were never there would leave."""
@@ -72,6 +74,14 @@ class Bernoulli(Family):
         with np.errstate(invalid="ignore"):
             odds = params.log_one - params.log_zero
         return Linear(np.where(params.known, params.log_zero, 0.0), np.where(params.known, odds, 0.0))
+
+    def sample(self, params: BernoulliParams, y: Codes, rng: np.random.Generator) -> Floats:
+        """Zeros and ones."""
+        return (rng.random((len(y), params.log_one.shape[1])) < np.exp(params.log_one[y])).astype(float)
+
+    def described(self, params: BernoulliParams) -> list[dict[str, Floats]]:
+        """Probability of a yes."""
+        return [{"yes": p} for p in np.exp(params.log_one).T]
 
 
 class BernoulliNB(DiscreteNB):
@@ -135,7 +145,7 @@ class BernoulliNB(DiscreteNB):
 
     def _settings(self) -> Settings:
         family = Bernoulli(Alpha.given(self.alpha, self.force_alpha), self.binarize)
-        return Settings((family,), self._prior(), self.class_weight, self.n_jobs)
+        return Settings(family, self._prior(), self.class_weight, self.n_jobs)
 
     @classmethod
     def from_parameters(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Integral
 from typing import Any, NamedTuple, Self
 
@@ -10,14 +10,16 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from sunrise.arrays import Floats, Integers, Mask
+from sunrise.arrays import Codes, Floats, Integers, Mask
 from sunrise.conjugate import log
 from sunrise.derived import Fitted, Settings
-from sunrise.estimator import DiscreteNB
 from sunrise.family import Family
 from sunrise.forms import Table
 from sunrise.given import given_parameters
-from sunrise.smoothing import Alpha
+from sunrise.levels import natural
+from sunrise.look import Look
+from sunrise.single import DiscreteNB
+from sunrise.smoothing import Alpha, Smoothed
 from sunrise.stats import Counts
 from sunrise.support import LEVELS, Support
 from sunrise.terms import LEVEL
@@ -38,27 +40,70 @@ class CategoricalParams(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Categorical(Family):
-    """Level codes 0, 1, 2, ...: a column's size is its largest code + 1, or `min_categories` if that is more.
+class Categorical(Smoothed, Family):
+    """Categories: x | c ~ Categorical(theta), theta ~ Dirichlet(alpha).
 
-    Codes below the size are possible whether seen or not. A code beyond is unseen: "ignore" leaves its
-    factor out, "reserve" keeps the posterior mass of one more cell for it, "error" refuses it.
+    Levels may be called anything; the possible ones are those seen in any class and those declared. With `coded`
+    cells are codes 0, 1, 2, ... instead, and all below the largest are possible. `min_categories` is the least number
+    of them. A level that is not among them is unseen: "ignore" leaves its factor out, "reserve" keeps the
+    posterior mass of one more cell for it, "error" refuses it; None is the model's own setting. A missing cell is
+    left out, or with missing="level" a level of its own.
     """
 
     name = "categorical"
     terms = (LEVEL,)
-    alpha: Alpha = Alpha()
+    alpha: Any = 1.0
     min_categories: Any = None
-    unseen: str = "ignore"
+    unseen: str | None = None
+    missing: str = "ignore"
+    coded: bool = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.unseen not in (None, "ignore", "reserve", "error"):
+            raise ValueError(f'unseen is "ignore", "reserve" or "error", not {self.unseen!r}')
+        if self.missing not in ("ignore", "level"):
+            raise ValueError(f'missing is "ignore" or "level", not {self.missing!r}')
+
+    @classmethod
+    def suits(cls, look: Look) -> str | None:
+        """Strings and categories, and whole numbers of which there are few."""
+        if look.kind == "level":
+            return f"{look.distinct} categories"
+        return f"{look.distinct} different whole numbers" if look.whole and look.distinct <= 20 else None
 
     @property
     def support(self) -> Support:
         """Level codes."""
         return LEVELS
 
+    @property
+    def reads_levels(self) -> bool:
+        """Unless they are codes already."""
+        return not self.coded
+
+    @property
+    def missing_is_level(self) -> bool:
+        """Whether a missing cell is a level of its own."""
+        return self.missing == "level"
+
+    @property
+    def refuses_unseen(self) -> bool:
+        """Whether a level that was never seen is an error."""
+        return self.unseen == "error"
+
+    @property
+    def shape(self) -> tuple[Any, ...]:
+        """Whether missing cells were counted shapes the statistics, too."""
+        return *super().shape, self.missing
+
+    def settled(self, unseen: str) -> Self:
+        """The family with the model's own way with unseen levels, if it has none."""
+        return self if self.unseen else replace(self, unseen=unseen)
+
     def check(self, n_columns: int) -> None:
         """Refuse settings that do not fit the columns."""
-        self.alpha.check(n_columns)
+        super().check(n_columns)
         if self.min_categories is None:
             return
         least = np.asarray(self.min_categories)
@@ -73,7 +118,8 @@ class Categorical(Family):
     def params(self, stats: Counts, class_weight: Floats) -> CategoricalParams:
         """Log of the posterior means, from the counts."""
         least = 0 if self.min_categories is None else np.asarray(self.min_categories)
-        sizes = np.maximum(stats.top + 1, least).astype(np.int64)
+        possible = stats.top + 1 if self.coded else np.diff(stats.offsets)
+        sizes = np.maximum(possible, least).astype(np.int64)
         alpha = np.broadcast_to(self.alpha.value, sizes.shape).astype(float)
         cells = sizes + (self.unseen == "reserve")
         total = stats.by_column(stats.weight) + alpha * cells
@@ -84,19 +130,46 @@ class Categorical(Family):
         log_level = log(stats.weight + level[:, column]) - log_total[:, column]
         log_other = log(level) - log_total
         log_unseen = log_other if self.unseen == "reserve" else np.zeros_like(log_other)
-        known = np.diff(stats.offsets) > 0
+        known = stats.by_column(stats.rows).sum(axis=0) > 0
         return CategoricalParams(stats, sizes, log_level, log_other, log_unseen, known)
 
     def form(self, params: CategoricalParams) -> Table:
         """Look the level up."""
         counts = params.counts
-        n_columns, n_levels = counts.n_columns, len(counts.codes)
+        n_columns, n_levels, column = counts.n_columns, len(counts.codes), counts.column
         values = np.zeros((n_levels + 2 * n_columns, len(params.log_level)))
-        values[np.arange(n_levels) + 2 * counts.column] = params.log_level.T
+        values[np.arange(n_levels) + 2 * column] = np.where(params.known[column], params.log_level, 0.0).T
         after = counts.offsets[1:] + 2 * np.arange(n_columns)
         values[after] = np.where(params.known, params.log_other, 0.0).T
         values[after + 1] = np.where(params.known, params.log_unseen, 0.0).T
-        return Table(counts.offsets, counts.codes, params.sizes, values, self.unseen == "error")
+        # Levels that have names are known to the engines by their places.
+        codes = np.arange(n_levels) - counts.offsets[column] if counts.is_named else counts.codes
+        refuse = self.unseen == "error"
+        return Table(
+            counts.offsets, codes, params.sizes, values, refuse, [str(level) for level in counts.codes]
+        )
+
+    def sample(self, params: CategoricalParams, y: Codes, rng: np.random.Generator) -> Floats:
+        """Levels by their codes, or by their places if they have names; only those that are known."""
+        counts = params.counts
+        x = np.full((len(y), counts.n_columns), np.nan)
+        for j in np.flatnonzero(np.diff(counts.offsets)):
+            levels = slice(counts.offsets[j], counts.offsets[j + 1])
+            up_to = np.cumsum(np.exp(params.log_level[:, levels]), axis=1)
+            place = (rng.random((len(y), 1)) * up_to[y, -1:] > up_to[y]).sum(axis=1)
+            x[:, j] = place if counts.is_named else counts.codes[levels][place]
+        return x
+
+    def described(self, params: CategoricalParams) -> list[dict[str, Floats]]:
+        """Probability of each level."""
+        shown, p = [], np.exp(params.log_level)
+        for j in range(params.counts.n_columns):
+            first = params.counts.offsets[j]
+            column = {str(level): p[:, first + k] for k, level in enumerate(params.counts.levels(j))}
+            if self.unseen == "reserve":
+                column["(unseen)"] = np.exp(params.log_unseen[:, j])
+            shown.append(dict(sorted(column.items(), key=lambda item: natural(item[0]))))
+        return shown
 
 
 def every_code(params: CategoricalParams, seen: Floats, other: Floats) -> list[Floats]:
@@ -199,8 +272,9 @@ class CategoricalNB(DiscreteNB):
         self.n_jobs = n_jobs
 
     def _settings(self) -> Settings:
-        family = Categorical(Alpha.given(self.alpha, self.force_alpha), self.min_categories, self.unseen)
-        return Settings((family,), self._prior(), self.class_weight, self.n_jobs)
+        alpha = Alpha.given(self.alpha, self.force_alpha)
+        family = Categorical(alpha, self.min_categories, self.unseen, coded=True)
+        return Settings(family, self._prior(), self.class_weight, self.n_jobs)
 
     @classmethod
     def from_parameters(

@@ -8,14 +8,14 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sunrise.arrays import Floats, Mask
+from sunrise.arrays import Codes, Floats, Mask
 from sunrise.derived import Fitted, Settings
-from sunrise.estimator import DiscreteNB
 from sunrise.families.multinomial import log_shares, rates
 from sunrise.family import Family
 from sunrise.forms import Composition, Linear
 from sunrise.given import given_parameters
-from sunrise.smoothing import Alpha
+from sunrise.single import DiscreteNB
+from sunrise.smoothing import Alpha, Smoothed
 from sunrise.stats import Sums
 from sunrise.support import COUNTS, Support
 from sunrise.terms import X
@@ -38,23 +38,20 @@ def others(per_class: Floats) -> Floats:
 
 
 @dataclass(frozen=True)
-class Complement(Family):
+class Complement(Smoothed, Family):
     """Counts, scored against how the other classes use the columns. Not a distribution of the class."""
 
     name = "complement"
     terms = (X,)
     generative = False
-    alpha: Alpha = Alpha()
+    joint = True
+    alpha: Any = 1.0
     norm: bool = False
 
     @property
     def support(self) -> Support:
         """Counts, or any weights of 0 or more."""
         return COUNTS
-
-    def check(self, n_columns: int) -> None:
-        """Refuse an alpha that does not fit the columns."""
-        self.alpha.check(n_columns)
 
     def params(self, stats: Sums, class_weight: Floats) -> ComplementParams:
         """Weights: minus the log shares of the other classes, or these divided by their sum."""
@@ -78,6 +75,14 @@ class Complement(Family):
         return Linear(
             x=params.weights, composition=Composition(params.log_theta, sign=-1.0, normed=self.norm)
         )
+
+    def sample(self, params: ComplementParams, y: Codes, rng: np.random.Generator) -> Floats:
+        """There is nothing to draw from: a complement is no distribution of its class."""
+        raise ValueError("complement is no distribution, so no rows can be drawn from it; use multinomial.")
+
+    def described(self, params: ComplementParams) -> list[dict[str, Floats]]:
+        """Weight of each column."""
+        return [{"weight": weight} for weight in params.weights.T]
 
 
 class ComplementNB(DiscreteNB):
@@ -142,7 +147,7 @@ class ComplementNB(DiscreteNB):
 
     def _settings(self) -> Settings:
         family = Complement(Alpha.given(self.alpha, self.force_alpha), self.norm)
-        return Settings((family,), self._prior(), self.class_weight, self.n_jobs)
+        return Settings(family, self._prior(), self.class_weight, self.n_jobs)
 
     @classmethod
     def from_parameters(

@@ -10,25 +10,28 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from sunrise.arrays import Floats, Mask
+from sunrise.arrays import Codes, Floats, Mask
 from sunrise.derived import Fitted, Settings
-from sunrise.estimator import COMMON_CONSTRAINTS, NaiveBayes
+from sunrise.estimator import COMMON_CONSTRAINTS
 from sunrise.family import Family
 from sunrise.forms import Linear
 from sunrise.given import given_parameters
+from sunrise.look import Look
 from sunrise.moments import Moments
+from sunrise.priors import normal_posterior, normal_prior
+from sunrise.single import OneFamily
 from sunrise.stats import per_row
 from sunrise.support import REAL, Support
 from sunrise.terms import X2, X
 
 
 class GaussianParams(NamedTuple):
-    """Mean and variance of every class and column, and the floor that was added to the variances."""
+    """Mean and variance of every class and column, and the floor that was added to the variances, if any."""
 
     mean: Floats
     var: Floats
     epsilon: float
-    #: Columns that were observed at all; the others say nothing.
+    #: Columns that say something; the others were never observed, or never varied.
     known: Mask
 
 
@@ -36,16 +39,26 @@ class GaussianParams(NamedTuple):
 class Gaussian(Family):
     """Numbers: x | c ~ Normal(mean, variance).
 
-    The variance is the mean squared error plus `var_smoothing` times the largest variance of a column, or
-    with `laplace` (SSE + 1) / (n + 1). With `shared_variance` the classes of a column have one variance, which
-    makes the log-odds linear in x.
+    Mean and variance are posterior means under a prior in the column's own units (`sunrise.priors`). With
+    `var_smoothing` they are the sample's own, and that share of the largest variance of a column is added to
+    every variance, as scikit-learn does; with `laplace` the variance is (SSE + 1) / (n + 1). With
+    `shared_variance` the classes of a column have one variance, which makes the log-odds linear in x.
     """
 
     name = "gaussian"
     terms = (X, X2)
-    var_smoothing: float = 1e-9
+    var_smoothing: float | None = None
     laplace: bool = False
     shared_variance: bool = False
+
+    @classmethod
+    def suits(cls, look: Look) -> str | None:
+        """Any number."""
+        if look.kind != "number":
+            return None
+        if look.counts:
+            return f"whole numbers {look.told_dispersion}"
+        return "whole numbers" if look.whole else "measurements"
 
     @property
     def support(self) -> Support:
@@ -64,6 +77,8 @@ class Gaussian(Family):
 
     def params(self, stats: Moments, class_weight: Floats) -> GaussianParams:
         """Means and smoothed variances; a class that saw nothing of a column has the column's own."""
+        if self.var_smoothing is None and not self.laplace:
+            return self._posterior_means(stats)
         pooled = stats.pooled()
         known = np.broadcast_to(pooled.rows > 0, (1, stats.x.shape[1]))[0]
         seen = np.broadcast_to(stats.rows > 0, stats.x.shape)
@@ -74,10 +89,21 @@ class Gaussian(Family):
         overall = per_row(pooled.squared_error, pooled)
         if self.laplace:
             return GaussianParams(mean, (squares + 1.0) / (weight + 1.0) + np.zeros_like(mean), 0.0, known)
-        epsilon = self.var_smoothing * float(overall.max(initial=0.0))
+        epsilon = (self.var_smoothing or 0.0) * float(overall.max(initial=0.0))
         own = np.divide(squares, weight, out=np.zeros_like(squares), where=weight > 0)
         var = np.where(seen | self.shared_variance, own, overall)
         return GaussianParams(mean, var + epsilon, epsilon, known)
+
+    def _posterior_means(self, stats: Moments) -> GaussianParams:
+        post, varies = normal_posterior(stats)
+        var = post.mean_variance
+        if self.shared_variance:
+            prior, _ = normal_prior(stats)
+            # One variance for all classes: each adds its squares, and its shift from the column's mean, to one sum.
+            b = prior.b + (post.b - prior.b).sum(axis=0, keepdims=True)
+            a = prior.a + (post.a - prior.a).sum(axis=0, keepdims=True)
+            var = np.broadcast_to(b / (a - 1.0), var.shape)
+        return GaussianParams(post.m, np.where(varies, var, 1.0), 0.0, varies)
 
     def form(self, params: GaussianParams) -> Linear:
         """Squares about the class means.
@@ -89,12 +115,20 @@ class Gaussian(Family):
             x2 = np.where(params.known, -0.5 / params.var, 0.0)
         return Linear(base=base, x2=x2, anchor=params.mean)
 
+    def sample(self, params: GaussianParams, y: Codes, rng: np.random.Generator) -> Floats:
+        """Normal numbers; the scale is the standard deviation."""
+        return rng.normal(params.mean[y], np.sqrt(params.var[y]))
+
+    def described(self, params: GaussianParams) -> list[dict[str, Floats]]:
+        """Means and standard deviations."""
+        return [{"mean": m, "sd": sd} for m, sd in zip(params.mean.T, np.sqrt(params.var).T, strict=True)]
+
     def centre(self, stats: Moments) -> Floats:
         """The column means: squares about 0 would cancel for columns far from it."""
         return np.asarray(stats.pooled().mean[0])
 
 
-class GaussianNB(NaiveBayes):
+class GaussianNB(OneFamily):
     """Gaussian naive Bayes.
 
     Takes dense or sparse numbers with missing cells (NaN), which are left out of fit and of predict.
@@ -133,7 +167,6 @@ class GaussianNB(NaiveBayes):
         **COMMON_CONSTRAINTS,
     }
 
-    class_prior_ = Fitted(lambda self: self._fitted.class_prior, "Probability of each class.", settable=True)
     theta_ = Fitted(lambda self: self._fitted.params[0].mean, "Mean of each column per class.")
     var_ = Fitted(lambda self: self._fitted.params[0].var, "Variance of each column per class.")
     epsilon_ = Fitted(lambda self: self._fitted.params[0].epsilon, "What was added to every variance.")
@@ -157,7 +190,7 @@ class GaussianNB(NaiveBayes):
 
     def _settings(self) -> Settings:
         family = Gaussian(float(self.var_smoothing), self.laplace, self.shared_variance)
-        return Settings((family,), self.priors, self.class_weight, self.n_jobs)
+        return Settings(family, self.priors, self.class_weight, self.n_jobs)
 
     @classmethod
     def from_parameters(

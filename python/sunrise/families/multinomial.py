@@ -8,14 +8,14 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sunrise.arrays import Floats, Mask
+from sunrise.arrays import Codes, Floats, Mask
 from sunrise.conjugate import Dirichlet
 from sunrise.derived import Fitted, Settings
-from sunrise.estimator import DiscreteNB
 from sunrise.family import Family
 from sunrise.forms import Composition, Linear
 from sunrise.given import given_parameters
-from sunrise.smoothing import Alpha
+from sunrise.single import DiscreteNB
+from sunrise.smoothing import Alpha, Smoothed
 from sunrise.stats import Sums
 from sunrise.support import COUNTS, Support
 from sunrise.terms import X
@@ -49,21 +49,18 @@ def log_shares(counts: Floats, alpha: Alpha, known: Mask) -> Floats:
 
 
 @dataclass(frozen=True)
-class Multinomial(Family):
+class Multinomial(Smoothed, Family):
     """Counts: the row's counts | c ~ Multinomial(theta)."""
 
     name = "multinomial"
     terms = (X,)
-    alpha: Alpha = Alpha()
+    joint = True
+    alpha: Any = 1.0
 
     @property
     def support(self) -> Support:
         """Counts, or any weights of 0 or more."""
         return COUNTS
-
-    def check(self, n_columns: int) -> None:
-        """Refuse an alpha that does not fit the columns."""
-        self.alpha.check(n_columns)
 
     def params(self, stats: Sums, class_weight: Floats) -> MultinomialParams:
         """Log of the posterior mean shares, from the counts."""
@@ -74,6 +71,14 @@ class Multinomial(Family):
         return Linear(
             x=np.where(params.known, params.log_theta, 0.0), composition=Composition(params.log_theta)
         )
+
+    def sample(self, params: MultinomialParams, y: Codes, rng: np.random.Generator) -> Floats:
+        """Rows of one count each: how many there are is not part of the model."""
+        return np.stack([rng.multinomial(1, np.exp(params.log_theta[c])) for c in y]).astype(float)
+
+    def described(self, params: MultinomialParams) -> list[dict[str, Floats]]:
+        """Share of each column in the counts."""
+        return [{"share": share} for share in np.exp(params.log_theta).T]
 
 
 class MultinomialNB(DiscreteNB):
@@ -131,7 +136,7 @@ class MultinomialNB(DiscreteNB):
 
     def _settings(self) -> Settings:
         family = Multinomial(Alpha.given(self.alpha, self.force_alpha))
-        return Settings((family,), self._prior(), self.class_weight, self.n_jobs)
+        return Settings(family, self._prior(), self.class_weight, self.n_jobs)
 
     @classmethod
     def from_parameters(

@@ -1,0 +1,426 @@
+//! Columns that lie apart: each of its own number type, in one piece or several, with or without a mask.
+
+use crate::cells::{Cell, Matrix, Reading, MISSING};
+use crate::fault::{CellFault, Fault};
+use ndarray::ArrayView1;
+use std::ops::Range;
+
+/// Bits that lie one after the other, the lowest of a byte first.
+#[derive(Clone, Copy)]
+pub struct Bits<'a> {
+    bytes: &'a [u8],
+    first: usize,
+}
+
+impl<'a> Bits<'a> {
+    /// `len` bits, the first of them at `first`.
+    pub fn new(bytes: &'a [u8], first: usize, len: usize) -> Result<Self, Fault> {
+        match first.checked_add(len) {
+            Some(end) if end.div_ceil(8) <= bytes.len() => Ok(Bits { bytes, first }),
+            _ => Err(Fault::shape("there are fewer bits than rows")),
+        }
+    }
+
+    /// The bit of a row.
+    #[inline(always)]
+    pub fn get(self, row: usize) -> bool {
+        let at = self.first + row;
+        self.bytes[at / 8] >> (at % 8) & 1 == 1
+    }
+}
+
+/// The cells of a piece of a column.
+#[derive(Clone, Copy)]
+#[allow(missing_docs)]
+pub enum Values<'a> {
+    F64(ArrayView1<'a, f64>),
+    F32(ArrayView1<'a, f32>),
+    I64(ArrayView1<'a, i64>),
+    I32(ArrayView1<'a, i32>),
+    I16(ArrayView1<'a, i16>),
+    I8(ArrayView1<'a, i8>),
+    U64(ArrayView1<'a, u64>),
+    U32(ArrayView1<'a, u32>),
+    U16(ArrayView1<'a, u16>),
+    U8(ArrayView1<'a, u8>),
+    /// Yes and no, a bit each.
+    Bits(Bits<'a>, usize),
+    /// Level codes; -1 is missing.
+    Codes(ArrayView1<'a, i32>),
+}
+
+/// Runs an expression for the cells of whatever type they are, as an iterable of `Cell`s at given rows.
+macro_rules! each_type {
+    ($values:expr, $cells:ident => $run:expr, $bits:ident => $on_bits:expr, $codes:ident => $on_codes:expr) => {
+        match $values {
+            Values::F64($cells) => $run,
+            Values::F32($cells) => $run,
+            Values::I64($cells) => $run,
+            Values::I32($cells) => $run,
+            Values::I16($cells) => $run,
+            Values::I8($cells) => $run,
+            Values::U64($cells) => $run,
+            Values::U32($cells) => $run,
+            Values::U16($cells) => $run,
+            Values::U8($cells) => $run,
+            Values::Bits($bits, _) => $on_bits,
+            Values::Codes($codes) => $on_codes,
+        }
+    };
+}
+
+/// A number that tells different cells of one column apart.
+trait Key: Cell {
+    fn key(self) -> u64;
+}
+
+macro_rules! integer_keys {
+    ($($t:ty),*) => {$(impl Key for $t {
+        #[inline(always)]
+        fn key(self) -> u64 {
+            self as u64
+        }
+    })*};
+}
+
+integer_keys!(i64, i32, i16, i8, u64, u32, u16, u8);
+
+impl Key for f64 {
+    #[inline(always)]
+    fn key(self) -> u64 {
+        (self + 0.0).to_bits() // 0 and -0 are one
+    }
+}
+
+impl Key for f32 {
+    #[inline(always)]
+    fn key(self) -> u64 {
+        f64::from(self).key()
+    }
+}
+
+/// A code of a level; -1 is missing.
+#[inline(always)]
+fn level(code: i32) -> i64 {
+    if code < 0 {
+        MISSING
+    } else {
+        i64::from(code)
+    }
+}
+
+impl Values<'_> {
+    fn len(&self) -> usize {
+        each_type!(self, cells => cells.len(), _bits => match self {
+            Values::Bits(_, len) => *len,
+            _ => 0,
+        }, codes => codes.len())
+    }
+}
+
+/// A piece of a column: its cells, and which of them are there.
+#[derive(Clone, Copy)]
+pub struct Chunk<'a> {
+    values: Values<'a>,
+    valid: Option<Bits<'a>>,
+}
+
+impl<'a> Chunk<'a> {
+    /// Cells, all of them there.
+    pub fn new(values: Values<'a>) -> Self {
+        Chunk { values, valid: None }
+    }
+
+    /// Cells, those there whose bit is set.
+    pub fn masked(values: Values<'a>, bytes: &'a [u8], first: usize) -> Result<Self, Fault> {
+        Ok(Chunk { values, valid: Some(Bits::new(bytes, first, values.len())?) })
+    }
+
+    /// Calls `put(row, number)` for some rows of the piece; a cell that is not there is NaN.
+    #[inline(always)]
+    fn numbers(&self, rows: Range<usize>, mut put: impl FnMut(usize, f64)) {
+        let valid = self.valid;
+        let there = |r: usize| valid.is_none_or(|bits| bits.get(r));
+        each_type!(self.values,
+        cells => for r in rows {
+            put(r, if there(r) { cells[r].number() } else { f64::NAN });
+        },
+        bits => for r in rows {
+            put(r, if there(r) { f64::from(u8::from(bits.get(r))) } else { f64::NAN });
+        },
+        codes => for r in rows {
+            let code = codes[r];
+            put(r, if code < 0 { f64::NAN } else { f64::from(code) });
+        })
+    }
+
+    /// The same with level codes.
+    #[inline(always)]
+    fn codes(&self, rows: Range<usize>, mut put: impl FnMut(usize, Result<i64, CellFault>)) {
+        let valid = self.valid;
+        let there = |r: usize| valid.is_none_or(|bits| bits.get(r));
+        each_type!(self.values,
+        cells => for r in rows {
+            put(r, if there(r) { cells[r].code() } else { Ok(MISSING) });
+        },
+        bits => for r in rows {
+            put(r, Ok(if there(r) { i64::from(bits.get(r)) } else { MISSING }));
+        },
+        codes => for r in rows {
+            put(r, Ok(level(codes[r])));
+        })
+    }
+
+    /// The same with keys that tell different cells apart; `None` where there is no cell.
+    fn keys(&self, rows: Range<usize>, mut put: impl FnMut(usize, Option<u64>)) {
+        let valid = self.valid;
+        let there = |r: usize| valid.is_none_or(|bits| bits.get(r));
+        each_type!(self.values,
+        cells => for r in rows {
+            let cell = cells[r];
+            put(r, (there(r) && !cell.number().is_nan()).then(|| cell.key()));
+        },
+        bits => for r in rows {
+            put(r, there(r).then(|| u64::from(bits.get(r))));
+        },
+        codes => for r in rows {
+            put(r, (codes[r] >= 0).then_some(codes[r] as u64));
+        })
+    }
+}
+
+/// What of a cell the terms are taken of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum View {
+    Itself,
+    Log,
+    LogOneMinus,
+    Cos,
+    Sin,
+}
+
+impl View {
+    #[inline(always)]
+    fn of(self, x: f64) -> f64 {
+        match self {
+            View::Itself => x,
+            View::Log => x.ln(),
+            View::LogOneMinus => (-x).ln_1p(),
+            View::Cos => x.cos(),
+            View::Sin => x.sin(),
+        }
+    }
+}
+
+/// A column of a table.
+#[derive(Clone)]
+pub struct Column<'a> {
+    /// Pieces, each with the row it begins at.
+    chunks: Vec<(usize, Chunk<'a>)>,
+    rows: usize,
+    view: View,
+}
+
+impl<'a> Column<'a> {
+    /// A column in pieces.
+    pub fn new(pieces: impl IntoIterator<Item = Chunk<'a>>, view: View) -> Self {
+        let mut rows = 0;
+        let chunks = pieces
+            .into_iter()
+            .map(|chunk| {
+                let start = rows;
+                rows += chunk.values.len();
+                (start, chunk)
+            })
+            .collect();
+        Column { chunks, rows, view }
+    }
+
+    /// Number of rows.
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// The pieces that some rows lie in: where each begins, the piece, and its rows among them.
+    #[inline(always)]
+    fn pieces(&self, rows: Range<usize>) -> impl Iterator<Item = (usize, &Chunk<'a>, Range<usize>)> {
+        let from = self.chunks.partition_point(|(start, _)| *start <= rows.start).saturating_sub(1);
+        let Range { start: first, end } = rows;
+        self.chunks[from..].iter().take_while(move |(start, _)| *start < end).map(move |(start, chunk)| {
+            let stop = (end - start).min(chunk.values.len());
+            (*start, chunk, first.saturating_sub(*start).min(stop)..stop)
+        })
+    }
+
+    /// The cells themselves where they are whole numbers of one piece, as they are.
+    #[inline(always)]
+    fn in_place(&self, rows: Range<usize>) -> Option<&[f64]> {
+        match self.chunks.as_slice() {
+            [(_, Chunk { values: Values::F64(cells), valid: None })] => {
+                cells.to_slice().map(|all| &all[rows])
+            }
+            _ => None,
+        }
+    }
+
+    /// Calls `put(row, number)` for some rows, unread; a missing cell is NaN.
+    pub fn each_number(&self, rows: Range<usize>, mut put: impl FnMut(usize, f64)) {
+        for (start, chunk, part) in self.pieces(rows) {
+            chunk.numbers(part, |r, x| put(start + r, x));
+        }
+    }
+
+    /// Calls `put(row, key)` for every row, where a key tells different cells apart; `None` is missing.
+    pub fn each_key(&self, mut put: impl FnMut(usize, Option<u64>)) {
+        for (start, chunk, part) in self.pieces(0..self.rows) {
+            chunk.keys(part, |r, key| put(start + r, key));
+        }
+    }
+
+    /// The cell of a row, unread.
+    pub fn number(&self, row: usize) -> f64 {
+        let mut found = f64::NAN;
+        self.each_number(row..row + 1, |_, x| found = x);
+        found
+    }
+}
+
+/// Columns of one length, read alike.
+pub struct Columns<'a> {
+    columns: Vec<Column<'a>>,
+    rows: usize,
+    reading: Reading,
+}
+
+impl<'a> Columns<'a> {
+    /// Checks that the columns have one length.
+    pub fn new(columns: Vec<Column<'a>>, reading: Reading) -> Result<Self, Fault> {
+        let rows = columns.first().map_or(0, Column::rows);
+        if columns.iter().any(|column| column.rows() != rows) {
+            return Err(Fault::shape("the columns do not have one length"));
+        }
+        Ok(Columns { columns, rows, reading })
+    }
+}
+
+impl Matrix for Columns<'_> {
+    fn rows(&self) -> usize {
+        self.rows
+    }
+
+    fn columns(&self) -> usize {
+        self.columns.len()
+    }
+
+    /// Bounds are looked at as cells are gathered: a refused one shows as infinity.
+    fn reading(&self) -> Reading {
+        Reading::REAL
+    }
+
+    fn number(&self, r: usize, j: usize) -> f64 {
+        self.columns[j].number(r)
+    }
+
+    fn find_fault(&self, rows: Range<usize>) -> Result<(), Fault> {
+        for row in rows {
+            for (column, cells) in self.columns.iter().enumerate() {
+                let value = cells.number(row);
+                if let Some(what) = self.reading.fault(value) {
+                    return Err(Fault::Cell { what, row, column, value });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn numbers<'s>(&'s self, rows: Range<usize>, scratch: &'s mut Vec<f64>) -> Result<&'s [f64], Fault> {
+        let (reading, width) = (self.reading, self.columns.len());
+        if let ([column], false) = (self.columns.as_slice(), reading.looks()) {
+            if let (View::Itself, Some(cells)) = (column.view, column.in_place(rows.clone())) {
+                return Ok(cells);
+            }
+        }
+        scratch.clear();
+        scratch.resize(rows.len() * width, 0.0);
+        for (j, column) in self.columns.iter().enumerate() {
+            let first = rows.start;
+            if reading.looks() || column.view != View::Itself {
+                column.each_number(rows.clone(), |r, x| {
+                    let refused = reading.fault(x).is_some();
+                    scratch[(r - first) * width + j] =
+                        if refused { f64::INFINITY } else { column.view.of(reading.read(x)) };
+                });
+            } else {
+                column.each_number(rows.clone(), |r, x| {
+                    scratch[(r - first) * width + j] = x;
+                });
+            }
+        }
+        Ok(scratch)
+    }
+
+    fn codes<'s>(&'s self, rows: Range<usize>, scratch: &'s mut Vec<i64>) -> Result<&'s [i64], Fault> {
+        let width = self.columns.len();
+        scratch.clear();
+        scratch.resize(rows.len() * width, MISSING);
+        for (j, column) in self.columns.iter().enumerate() {
+            let mut fault = None;
+            for (start, chunk, part) in column.pieces(rows.clone()) {
+                chunk.codes(part, |r, code| match code {
+                    Ok(code) => scratch[(start + r - rows.start) * width + j] = code,
+                    Err(what) => fault = fault.or(Some((what, start + r))),
+                });
+            }
+            if let Some((what, row)) = fault {
+                return Err(Fault::Cell { what, row, column: j, value: column.number(row) });
+            }
+        }
+        Ok(scratch)
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use ndarray::aview1;
+
+    fn pieces() -> Column<'static> {
+        let some = Chunk::masked(Values::I32(aview1(&[7, 8, 9])), &[0b101], 0).unwrap();
+        Column::new([some, Chunk::new(Values::F64(aview1(&[0.5, f64::NAN])))], View::Itself)
+    }
+
+    #[test]
+    fn pieces_and_masks_read_as_one_column() {
+        let columns = Columns::new(vec![pieces()], Reading::REAL).unwrap();
+        let mut scratch = Vec::new();
+        for (rows, expected) in
+            [(0..5, vec![7.0, -1.0, 9.0, 0.5, -1.0]), (2..4, vec![9.0, 0.5]), (4..4, vec![])]
+        {
+            let read = columns.numbers(rows, &mut scratch).unwrap();
+            let shown: Vec<f64> = read.iter().map(|x| if x.is_nan() { -1.0 } else { *x }).collect();
+            assert_eq!(shown, expected);
+        }
+        assert_eq!(columns.number(2, 0), 9.0);
+    }
+
+    #[test]
+    fn refused_cells_show_as_infinity_and_are_found() {
+        let reading = Reading { lowest: 1.0, whole: true, ..Reading::REAL };
+        let columns = Columns::new(vec![pieces()], reading).unwrap();
+        let mut scratch = Vec::new();
+        assert_eq!(columns.numbers(3..4, &mut scratch).unwrap(), [f64::INFINITY]);
+        let fault = columns.find_fault(0..5);
+        assert_eq!(fault, Err(Fault::Cell { what: CellFault::Below, row: 3, column: 0, value: 0.5 }));
+    }
+
+    #[test]
+    fn keys_tell_cells_apart_and_zeros_together() {
+        let column = Column::new([Chunk::new(Values::F64(aview1(&[0.0, -0.0, 1.5, f64::NAN])))], View::Log);
+        let mut keys = Vec::new();
+        column.each_key(|_, key| keys.push(key));
+        assert_eq!(keys[0], keys[1]);
+        assert!(keys[2].is_some() && keys[2] != keys[0] && keys[3].is_none());
+    }
+}

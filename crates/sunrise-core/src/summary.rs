@@ -1,0 +1,121 @@
+//! What a column of numbers looks like: enough to tell counts from measurements and names from numbers.
+
+use crate::columns::Column;
+use crate::fault::{CellFault, Fault};
+
+/// A column of numbers at a glance, of the rows that count.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Summary {
+    /// Observed cells, where a row counts as its weight, but at least once.
+    pub cells: f64,
+    /// Smallest and largest cell; NaN where there is none.
+    pub low: f64,
+    /// See `low`.
+    pub high: f64,
+    /// Whether every cell is a whole number.
+    pub whole: bool,
+    /// Number of different cells, counted up to one more than `most`.
+    pub distinct: usize,
+    /// Whether all cells are whole and different and their range is less than twice their number.
+    pub numbering: bool,
+}
+
+/// Looks a column over; `most` is how many different cells are worth counting.
+///
+/// It stops as soon as nothing more can change what matters: for measurements, after a few rows.
+pub fn summarise(column: &Column, w: Option<&[f64]>, most: usize) -> Result<Summary, Fault> {
+    if w.is_some_and(|w| w.len() != column.rows()) {
+        return Err(Fault::shape("the weights are not one for each row"));
+    }
+    let mut summary =
+        Summary { cells: 0.0, low: f64::NAN, high: f64::NAN, whole: true, distinct: 0, numbering: false };
+    let mut different: Vec<f64> = Vec::new();
+    let mut infinite = None;
+    let rows = column.rows();
+    for start in (0..rows).step_by(BLOCK) {
+        column.each_number(start..rows.min(start + BLOCK), |r, x| {
+            let weight = w.map_or(1.0, |w| w[r]);
+            if x.is_nan() || weight == 0.0 {
+                return;
+            }
+            if x.is_infinite() {
+                infinite = infinite.or(Some((r, x)));
+            }
+            summary.cells += weight.max(1.0);
+            summary.low = summary.low.min(x);
+            summary.high = summary.high.max(x);
+            summary.whole &= x.trunc() == x;
+            if different.len() <= most && !different.contains(&x) {
+                different.push(x);
+            }
+        });
+        if let Some((row, value)) = infinite {
+            return Err(Fault::Cell { what: CellFault::Infinite, row, column: 0, value });
+        }
+        if !summary.whole && different.len() > 1 {
+            break;
+        }
+    }
+    summary.distinct = different.len();
+    summary.numbering = summary.whole && summary.distinct > most && all_different(column, w, &summary);
+    Ok(summary)
+}
+
+const BLOCK: usize = 4096;
+
+/// Whether no whole number comes twice, where their range is small enough to be a numbering of the rows.
+fn all_different(column: &Column, w: Option<&[f64]>, summary: &Summary) -> bool {
+    let range = summary.high - summary.low;
+    // The same float for neighbours (beyond 2^53) would look like a repeat, but such a range is never this small.
+    if range >= 2.0 * summary.cells || summary.cells > column.rows() as f64 {
+        return false;
+    }
+    let mut seen = vec![false; range as usize + 1];
+    let mut different = true;
+    column.each_number(0..column.rows(), |r, x| {
+        if !x.is_nan() && w.is_none_or(|w| w[r] != 0.0) {
+            different &= !std::mem::replace(&mut seen[(x - summary.low) as usize], true);
+        }
+    });
+    different
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::columns::{Chunk, Values, View};
+    use ndarray::aview1;
+
+    fn look(cells: &[f64], w: Option<&[f64]>) -> Summary {
+        let column = Column::new([Chunk::new(Values::F64(aview1(cells)))], View::Itself);
+        summarise(&column, w, 3).unwrap()
+    }
+
+    #[test]
+    fn counts_measurements_and_numberings() {
+        let s = look(&[2.0, f64::NAN, 2.0, 5.0], None);
+        assert_eq!(
+            (s.cells, s.low, s.high, s.whole, s.distinct, s.numbering),
+            (3.0, 2.0, 5.0, true, 2, false)
+        );
+        assert!(!look(&[0.5, 1.0], None).whole);
+        assert!(look(&[4.0, 1.0, 2.0, 3.0, 6.0], None).numbering);
+        assert!(!look(&[4.0, 1.0, 2.0, 3.0, 3.0], None).numbering);
+        assert!(look(&[f64::NAN], None).low.is_nan());
+    }
+
+    #[test]
+    fn weights_count_as_repeats_and_zero_as_no_row() {
+        let cells = [4.0, 1.0, 2.0, 3.0, 9.5];
+        assert!(!look(&cells[..4], Some(&[1.0, 2.0, 1.0, 1.0])).numbering);
+        let s = look(&cells, Some(&[0.25, 1.0, 0.5, 1.0, 0.0]));
+        assert!(s.whole && s.numbering && s.cells == 4.0);
+    }
+
+    #[test]
+    fn infinity_is_found() {
+        let column = Column::new([Chunk::new(Values::F64(aview1(&[1.0, f64::INFINITY])))], View::Itself);
+        assert!(matches!(summarise(&column, None, 3), Err(Fault::Cell { row: 1, .. })));
+    }
+}

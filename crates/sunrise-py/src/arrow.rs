@@ -1,0 +1,321 @@
+//! Columns that come through the Arrow PyCapsule interface: held as they are, read in place.
+//!
+//! The only unsafe code of the project is here: taking over what a producer's C structures point to.
+
+use arrow_array::cast::AsArray;
+use arrow_array::ffi::{from_ffi, FFI_ArrowArray, FFI_ArrowSchema};
+use arrow_array::ffi_stream::FFI_ArrowArrayStream;
+use arrow_array::types::*;
+use arrow_array::{make_array, Array, ArrayRef, Float32Array, Float64Array};
+use arrow_schema::{DataType, TimeUnit};
+use numpy::ndarray::ArrayView1;
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyCapsule, PyCapsuleMethods};
+use std::ffi::CStr;
+use std::sync::Arc;
+use sunrise_core::columns::{Bits, Chunk, Column, Values, View};
+use sunrise_core::fault::Fault;
+use sunrise_core::labels::Numbering;
+
+/// A column in pieces, as some other library holds it.
+#[pyclass(frozen, module = "sunrise._native")]
+pub struct ArrowColumn {
+    chunks: Vec<ArrayRef>,
+    dtype: DataType,
+}
+
+fn broken(error: impl std::fmt::Display) -> PyErr {
+    PyValueError::new_err(format!("the Arrow data cannot be read: {error}"))
+}
+
+/// What a capsule of this name points to, moved out of it.
+#[allow(unsafe_code)]
+fn taken<T>(capsule: &Bound<'_, PyCapsule>, name: &CStr, empty: T) -> PyResult<T> {
+    let pointer = capsule.pointer_checked(Some(name))?.cast::<T>().as_ptr();
+    // SAFETY: the PyCapsule interface says that a capsule of this name holds this structure, and that the
+    // consumer moves it out, leaving one that is marked as released.
+    Ok(unsafe { std::ptr::replace(pointer, empty) })
+}
+
+/// The arrays of a stream, and their type.
+#[allow(unsafe_code)]
+fn read_stream(capsule: &Bound<'_, PyCapsule>) -> PyResult<(DataType, Vec<ArrayRef>)> {
+    let mut stream = taken(capsule, c"arrow_array_stream", FFI_ArrowArrayStream::empty())?;
+    let (Some(get_schema), Some(get_next)) = (stream.get_schema, stream.get_next) else {
+        return Err(PyValueError::new_err("the Arrow stream was read before; pass it anew"));
+    };
+    let mut schema = FFI_ArrowSchema::empty();
+    // SAFETY: these are the producer's callbacks, called as the C stream interface says.
+    let status = unsafe { get_schema(&mut stream, &mut schema) };
+    if status != 0 {
+        return Err(broken(format!("its schema gave error {status}")));
+    }
+    let dtype = DataType::try_from(&schema).map_err(broken)?;
+    let mut chunks = Vec::new();
+    loop {
+        let mut array = FFI_ArrowArray::empty();
+        // SAFETY: as above.
+        let status = unsafe { get_next(&mut stream, &mut array) };
+        if status != 0 {
+            return Err(broken(format!("a batch gave error {status}")));
+        }
+        if array.is_released() {
+            return Ok((dtype, chunks));
+        }
+        chunks.push(import(array, &schema)?);
+    }
+}
+
+#[allow(unsafe_code)]
+fn import(array: FFI_ArrowArray, schema: &FFI_ArrowSchema) -> PyResult<ArrayRef> {
+    // SAFETY: the producer vouches for what its structures point to; the array keeps it alive.
+    let mut data = unsafe { from_ffi(array, schema) }.map_err(broken)?;
+    data.align_buffers();
+    Ok(make_array(data))
+}
+
+/// The arrays behind an object: its stream, or its one array.
+fn read(object: &Bound<'_, PyAny>) -> PyResult<(DataType, Vec<ArrayRef>)> {
+    if object.hasattr("__arrow_c_stream__")? {
+        let capsule = object.call_method0("__arrow_c_stream__")?;
+        return read_stream(capsule.cast::<PyCapsule>()?);
+    }
+    if object.hasattr("__arrow_c_array__")? {
+        let pair = object.call_method0("__arrow_c_array__")?;
+        let (schema, array): (Bound<PyCapsule>, Bound<PyCapsule>) = pair.extract()?;
+        let schema = taken(&schema, c"arrow_schema", FFI_ArrowSchema::empty())?;
+        let array = taken(&array, c"arrow_array", FFI_ArrowArray::empty())?;
+        let dtype = DataType::try_from(&schema).map_err(broken)?;
+        return Ok((dtype, vec![import(array, &schema)?]));
+    }
+    Err(PyTypeError::new_err("the object has no Arrow PyCapsule interface"))
+}
+
+/// One column: a series, an array or a chunked array.
+#[pyfunction]
+pub fn arrow_column(object: &Bound<'_, PyAny>) -> PyResult<ArrowColumn> {
+    let (dtype, chunks) = read(object)?;
+    Ok(ArrowColumn::new(dtype, chunks))
+}
+
+/// The columns of a table, each with its name.
+#[pyfunction]
+pub fn arrow_table(object: &Bound<'_, PyAny>) -> PyResult<Vec<(String, ArrowColumn)>> {
+    let (dtype, chunks) = read(object)?;
+    let DataType::Struct(fields) = dtype else {
+        return Err(PyTypeError::new_err(format!("the Arrow data is no table but of type {dtype}")));
+    };
+    let column = |j: usize| chunks.iter().map(|chunk| chunk.as_struct().column(j).clone()).collect();
+    let named = fields.iter().enumerate();
+    Ok(named
+        .map(|(j, field)| (field.name().clone(), ArrowColumn::new(field.data_type().clone(), column(j))))
+        .collect())
+}
+
+/// Decimals, half floats and durations have no kernel of their own: they become floats, durations as seconds.
+fn plain(array: ArrayRef) -> ArrayRef {
+    macro_rules! seconds {
+        ($t:ty, $per_second:expr) => {{
+            let parts = array.as_primitive::<$t>().iter();
+            Arc::new(parts.map(|x| x.map(|x| x as f64 / $per_second)).collect::<Float64Array>())
+        }};
+    }
+    match array.data_type() {
+        DataType::Duration(TimeUnit::Second) => seconds!(DurationSecondType, 1.0),
+        DataType::Duration(TimeUnit::Millisecond) => seconds!(DurationMillisecondType, 1e3),
+        DataType::Duration(TimeUnit::Microsecond) => seconds!(DurationMicrosecondType, 1e6),
+        DataType::Duration(TimeUnit::Nanosecond) => seconds!(DurationNanosecondType, 1e9),
+        DataType::Float16 => {
+            let halves = array.as_primitive::<Float16Type>();
+            Arc::new(halves.iter().map(|x| x.map(f32::from)).collect::<Float32Array>())
+        }
+        &DataType::Decimal128(_, scale) => {
+            let unit = 10_f64.powi(i32::from(scale));
+            let decimals = array.as_primitive::<Decimal128Type>();
+            Arc::new(decimals.iter().map(|x| x.map(|x| x as f64 / unit)).collect::<Float64Array>())
+        }
+        _ => array,
+    }
+}
+
+/// Runs an expression for each primitive type a column may have, with the kind of values it becomes.
+macro_rules! primitive {
+    ($array:expr, $($dtype:pat => $t:ty: $kind:ident),* $(,)?) => {
+        match $array.data_type() {
+            $($dtype => {
+                let array = $array.as_primitive::<$t>();
+                Some(Values::$kind(ArrayView1::from(array.values().as_ref())))
+            })*
+            DataType::Boolean => {
+                let bits = $array.as_boolean().values();
+                Bits::new(bits.values(), bits.offset(), bits.len()).ok().map(|b| Values::Bits(b, bits.len()))
+            }
+            _ => None,
+        }
+    };
+}
+
+fn values(array: &ArrayRef) -> Option<Values<'_>> {
+    primitive!(array,
+        DataType::Float64 => Float64Type: F64,
+        DataType::Float32 => Float32Type: F32,
+        DataType::Int64 => Int64Type: I64,
+        DataType::Int32 => Int32Type: I32,
+        DataType::Int16 => Int16Type: I16,
+        DataType::Int8 => Int8Type: I8,
+        DataType::UInt64 => UInt64Type: U64,
+        DataType::UInt32 => UInt32Type: U32,
+        DataType::UInt16 => UInt16Type: U16,
+        DataType::UInt8 => UInt8Type: U8,
+    )
+}
+
+/// Calls `put` with every string of an array, `None` where it is null.
+fn each_text<'a>(array: &'a dyn Array, mut put: impl FnMut(Option<&'a str>)) -> bool {
+    match array.data_type() {
+        DataType::Utf8 => array.as_string::<i32>().iter().for_each(&mut put),
+        DataType::LargeUtf8 => array.as_string::<i64>().iter().for_each(&mut put),
+        DataType::Utf8View => array.as_string_view().iter().for_each(&mut put),
+        _ => return false,
+    }
+    true
+}
+
+impl ArrowColumn {
+    fn new(dtype: DataType, chunks: Vec<ArrayRef>) -> Self {
+        let chunks: Vec<ArrayRef> = chunks.into_iter().map(plain).collect();
+        let dtype = chunks.first().map_or(dtype, |chunk| chunk.data_type().clone());
+        ArrowColumn { chunks, dtype }
+    }
+
+    /// The column as the kernels read it.
+    pub fn column(&self, view: View) -> Result<Column<'_>, Fault> {
+        let chunk = |array| {
+            let values =
+                values(array).ok_or_else(|| Fault::shape("a column of this type holds no numbers"))?;
+            match array.nulls() {
+                Some(nulls) if nulls.null_count() > 0 => {
+                    Chunk::masked(values, nulls.buffer().as_slice(), nulls.offset())
+                }
+                _ => Ok(Chunk::new(values)),
+            }
+        };
+        let chunks: Result<Vec<Chunk>, Fault> = self.chunks.iter().map(chunk).collect();
+        Ok(Column::new(chunks?, view))
+    }
+
+    /// The same strings with a number for each, whether they are spelt out or in a dictionary.
+    pub fn number_texts(&self) -> Option<(Vec<usize>, Vec<i32>)> {
+        let mut numbering = Numbering::new(self.chunks.iter().map(|chunk| chunk.len()).sum());
+        for chunk in &self.chunks {
+            let known = match chunk.as_any_dictionary_opt() {
+                Some(dictionary) => {
+                    let mut texts = Vec::with_capacity(dictionary.values().len());
+                    let known = each_text(dictionary.values(), |text| texts.push((text, None)));
+                    let keys = dictionary.normalized_keys();
+                    let nulls = dictionary.keys().nulls();
+                    for (row, key) in keys.into_iter().enumerate() {
+                        let there = nulls.is_none_or(|nulls| nulls.is_valid(row));
+                        let code = match texts.get_mut(key).filter(|_| there) {
+                            Some((Some(text), code)) => *code.get_or_insert_with(|| numbering.code(*text)),
+                            _ => -1,
+                        };
+                        numbering.push_code(code);
+                    }
+                    known
+                }
+                None => each_text(chunk, |text| numbering.push(text)),
+            };
+            if !known {
+                return None;
+            }
+        }
+        Some(numbering.finish())
+    }
+}
+
+#[pymethods]
+impl ArrowColumn {
+    fn __len__(&self) -> usize {
+        self.chunks.iter().map(|chunk| chunk.len()).sum()
+    }
+
+    /// What the column holds: number, bool, text, null, date, or the name of a type that cannot be used.
+    #[getter]
+    fn kind(&self) -> String {
+        let text =
+            |dtype: &DataType| matches!(dtype, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View);
+        match &self.dtype {
+            DataType::Boolean => "bool".into(),
+            DataType::Null => "null".into(),
+            DataType::Date32
+            | DataType::Date64
+            | DataType::Timestamp(..)
+            | DataType::Time32(_)
+            | DataType::Time64(_) => "date".into(),
+            DataType::Dictionary(_, of) if text(of) => "text".into(),
+            dtype if text(dtype) => "text".into(),
+            dtype if dtype.is_numeric() || matches!(dtype, DataType::Duration(_)) => "number".into(),
+            other => other.to_string(),
+        }
+    }
+
+    /// Whether the numbers have fewer digits than a float64's.
+    #[getter]
+    fn single(&self) -> bool {
+        self.dtype == DataType::Float32
+    }
+
+    /// The cells of some rows as Python's own values; a null is None.
+    fn take<'py>(&self, py: Python<'py>, rows: Vec<usize>) -> PyResult<Vec<Option<Bound<'py, PyAny>>>> {
+        rows.into_iter().map(|row| self.cell(py, row)).collect()
+    }
+}
+
+impl ArrowColumn {
+    fn cell<'py>(&self, py: Python<'py>, mut row: usize) -> PyResult<Option<Bound<'py, PyAny>>> {
+        for chunk in &self.chunks {
+            if row < chunk.len() {
+                return value(py, chunk, row);
+            }
+            row -= chunk.len();
+        }
+        Err(PyValueError::new_err("there is no such row"))
+    }
+}
+
+/// One cell as Python's own value.
+fn value<'py>(py: Python<'py>, array: &dyn Array, row: usize) -> PyResult<Option<Bound<'py, PyAny>>> {
+    if array.is_null(row) || array.data_type() == &DataType::Null {
+        return Ok(None);
+    }
+    if let Some(dictionary) = array.as_any_dictionary_opt() {
+        let key = dictionary.normalized_keys()[row];
+        return value(py, dictionary.values().as_ref(), key);
+    }
+    macro_rules! number {
+        ($($dtype:pat => $t:ty),* $(,)?) => {
+            match array.data_type() {
+                $($dtype => array.as_primitive::<$t>().value(row).into_pyobject(py)?.into_any(),)*
+                DataType::Boolean => array.as_boolean().value(row).into_pyobject(py)?.to_owned().into_any(),
+                DataType::Utf8 => array.as_string::<i32>().value(row).into_pyobject(py)?.into_any(),
+                DataType::LargeUtf8 => array.as_string::<i64>().value(row).into_pyobject(py)?.into_any(),
+                DataType::Utf8View => array.as_string_view().value(row).into_pyobject(py)?.into_any(),
+                other => return Err(PyTypeError::new_err(format!("cells of type {other} cannot be used"))),
+            }
+        };
+    }
+    Ok(Some(number!(
+        DataType::Float64 => Float64Type,
+        DataType::Float32 => Float32Type,
+        DataType::Int64 => Int64Type,
+        DataType::Int32 => Int32Type,
+        DataType::Int16 => Int16Type,
+        DataType::Int8 => Int8Type,
+        DataType::UInt64 => UInt64Type,
+        DataType::UInt32 => UInt32Type,
+        DataType::UInt16 => UInt16Type,
+        DataType::UInt8 => UInt8Type,
+    )))
+}

@@ -1,0 +1,81 @@
+"""Columns: one column of a table, as the kernels read it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sunrise import _native
+from sunrise.arrays import Codes, Floats, Labels
+from sunrise.levels import named
+
+
+class Levels(NamedTuple):
+    """The names of the levels of a column, and the position of every row's among them; -1 is missing."""
+
+    names: Labels
+    codes: Codes
+
+    @classmethod
+    def of(cls, names: Labels, codes: Codes) -> Levels:
+        """Levels of which several may have one name (1 and "1")."""
+        if len(set(names.tolist())) == len(names):
+            return cls(names, np.ascontiguousarray(codes, np.int32))
+        distinct, place = np.unique(names, return_inverse=True)
+        return cls(distinct, np.append(place, -1).astype(np.int32)[codes])
+
+
+@dataclass(frozen=True, eq=False)
+class Column:
+    """One column of a table.
+
+    `kind` says what it holds: "number", "bool", "level", or "empty" where no cell is there. `cells` is what the
+    native kernels read in place, a one-dimensional array or an Arrow column; strings among Python objects and
+    categories come with their `known` levels instead. `declared` are levels that are possible whether seen or not.
+    """
+
+    name: Any
+    kind: str
+    n_rows: int
+    cells: Any = None
+    known: Levels | None = field(default=None, repr=False)
+    declared: Labels | None = field(default=None, repr=False)
+
+    @cached_property
+    def levels(self) -> Levels:
+        """The column as levels, whatever it holds."""
+        if self.known is not None:
+            return self.known
+        if self.kind == "empty":
+            return Levels(named([]), np.full(self.n_rows, -1, np.int32))
+        first, codes = _native.encode_column(self.cells)
+        return Levels.of(named(self._values(first)), codes)
+
+    def _values(self, rows: Any) -> list[Any]:
+        """The cells of some rows as Python has them."""
+        if isinstance(self.cells, np.ndarray):
+            values = self.cells[rows]
+            return list(values.astype(bool) if self.kind == "bool" else values)
+        values = self.cells.take(rows.tolist())
+        return [np.float32(value) for value in values] if self.cells.single else values
+
+    def numbers(self, rows: Any = slice(None)) -> Floats:
+        """The cells of some rows as floats; NaN is missing."""
+        if self.kind == "empty":
+            return np.full(len(np.arange(self.n_rows)[rows]), np.nan)
+        if isinstance(self.cells, np.ndarray):
+            return np.asarray(self.cells[rows], dtype=np.float64)
+        return _native.numbers_of(self.cells, np.arange(self.n_rows)[rows])
+
+    def shown(self, row: int) -> Any:
+        """A cell for people: a number, the name of a level, or None where it is missing."""
+        if self.kind in ("level", "empty"):
+            code = self.levels.codes[row]
+            return None if code < 0 else self.levels.names[code]
+        value = float(self.numbers(np.array([row]))[0])
+        if np.isnan(value):
+            return None
+        return bool(value) if self.kind == "bool" else value

@@ -1,0 +1,82 @@
+"""Waiting times: x | c ~ Exponential(rate), rate ~ Gamma(shape, rate)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from sunrise.arrays import Codes, Floats, Mask
+from sunrise.conjugate import Gamma
+from sunrise.family import Family
+from sunrise.forms import Linear
+from sunrise.stats import Sums
+from sunrise.support import Support
+from sunrise.terms import X
+
+#: Sums below this are taken for it, so that rates stay in the range of floats.
+LEAST = 1e-290
+
+
+def too_large(sums: Floats, n_views: int = 1) -> str | None:
+    """Complain of the first column whose sum leaves the range of floats."""
+    if np.isfinite(sums).all():
+        return None
+    column = int(np.argmin(np.isfinite(sums).all(axis=0))) // n_views
+    return f"column {column} holds numbers too large to be added. Rescale it: divide it by a power of ten."
+
+
+class ExponentialParams(NamedTuple):
+    """Rate of every class and column."""
+
+    rate: Floats
+    #: Columns in which anything but 0 was observed; the others say nothing.
+    known: Mask
+
+
+@dataclass(frozen=True)
+class Exponential(Family):
+    """Waiting times: x | c ~ Exponential(rate), rate ~ Gamma(prior_shape, prior_rate).
+
+    The prior is worth `prior_shape` rows that add up to `prior_rate`, which is the column's mean unless given:
+    so the posterior is the same in every unit.
+    """
+
+    name = "exponential"
+    terms = (X,)
+    prior_shape: float = 1.0
+    prior_rate: float | None = None
+
+    @property
+    def support(self) -> Support:
+        """Numbers from 0."""
+        return Support("a number, 0 or more", lowest=0.0)
+
+    def complaint(self, stats: Sums) -> str | None:
+        """Refuse numbers whose sums leave the range of floats."""
+        return too_large(stats.x)
+
+    def posterior(self, stats: Sums) -> Gamma:
+        """Gamma(shape + rows, rate + sum)."""
+        rate = stats.pooled().mean if self.prior_rate is None else self.prior_rate
+        return Gamma(self.prior_shape + stats.seen, np.maximum(rate + stats.x, LEAST))
+
+    def params(self, stats: Sums, class_weight: Floats) -> ExponentialParams:
+        """Posterior mean rates; 1 where nothing is known."""
+        known = stats.pooled().x[0] > 0
+        return ExponentialParams(np.where(known, self.posterior(stats).mean, 1.0), known)
+
+    def form(self, params: ExponentialParams) -> Linear:
+        """Log rate - rate x."""
+        return Linear(
+            base=np.where(params.known, np.log(params.rate), 0.0), x=np.where(params.known, -params.rate, 0.0)
+        )
+
+    def sample(self, params: ExponentialParams, y: Codes, rng: np.random.Generator) -> Floats:
+        """Exponential waiting times."""
+        return rng.exponential(1.0 / params.rate[y])
+
+    def described(self, params: ExponentialParams) -> list[dict[str, Floats]]:
+        """The rates."""
+        return [{"rate": rate} for rate in params.rate.T]

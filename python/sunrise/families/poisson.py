@@ -1,0 +1,164 @@
+"""Counts: x | c ~ Poisson(rate), rate ~ Gamma(shape, rate), and the estimator PoissonNB."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import gammaln
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from sunrise.arrays import Codes, Floats, Mask
+from sunrise.conjugate import Gamma, log
+from sunrise.derived import Fitted, Settings
+from sunrise.estimator import COMMON_CONSTRAINTS
+from sunrise.family import Family
+from sunrise.forms import Linear
+from sunrise.given import given_parameters
+from sunrise.look import Look
+from sunrise.single import OneFamily
+from sunrise.stats import Sums
+from sunrise.support import WHOLE_COUNTS, Support
+from sunrise.terms import X
+
+
+class PoissonParams(NamedTuple):
+    """Rate of every class and column."""
+
+    rate: Floats
+    #: Columns that were observed at all; the others say nothing.
+    known: Mask
+
+
+@dataclass(frozen=True)
+class Poisson(Family):
+    """Counts: x | c ~ Poisson(rate), rate ~ Gamma(prior_shape, prior_rate).
+
+    The prior is worth `prior_rate` rows that hold `prior_shape` counts together.
+    """
+
+    name = "poisson"
+    terms = (X,)
+    prior_shape: float = 1.0
+    prior_rate: float = 1.0
+
+    @classmethod
+    def suits(cls, look: Look) -> str | None:
+        """Counts whose variance is about their mean in every class."""
+        if look.kind == "number" and look.counts and 0.5 <= look.dispersion[0] <= look.dispersion[1] <= 2.0:
+            return f"counts {look.told_dispersion}"
+        return None
+
+    @property
+    def support(self) -> Support:
+        """Whole counts."""
+        return WHOLE_COUNTS
+
+    def posterior(self, stats: Sums) -> Gamma:
+        """Gamma(shape + counts, rate + rows)."""
+        return Gamma(self.prior_shape + stats.x, self.prior_rate + stats.seen)
+
+    def params(self, stats: Sums, class_weight: Floats) -> PoissonParams:
+        """Posterior mean rates."""
+        return PoissonParams(self.posterior(stats).mean, stats.known)
+
+    def form(self, params: PoissonParams) -> Linear:
+        """x log rate - rate."""
+        return Linear(
+            base=np.where(params.known, -params.rate, 0.0), x=np.where(params.known, log(params.rate), 0.0)
+        )
+
+    def carrier(self, x: Floats) -> Floats:
+        """- log x!"""
+        return np.asarray(-gammaln(x + 1.0))
+
+    def sample(self, params: PoissonParams, y: Codes, rng: np.random.Generator) -> Floats:
+        """Poisson counts."""
+        return rng.poisson(params.rate[y]).astype(float)
+
+    def described(self, params: PoissonParams) -> list[dict[str, Floats]]:
+        """The rates."""
+        return [{"rate": rate} for rate in params.rate.T]
+
+
+class PoissonNB(OneFamily):
+    """Poisson naive Bayes: every column is a count of its own.
+
+    Takes dense or sparse counts with missing cells (NaN), which are left out of fit and of predict.
+
+    Parameters
+    ----------
+    prior_shape, prior_rate : float, default=1.0
+        The Gamma prior of the rates: worth `prior_rate` rows that hold `prior_shape` counts; 0 and 0 is maximum
+        likelihood.
+    class_prior : array-like, dict, "fitted" or "uniform", default="fitted"
+        Class probabilities in the order of `classes_`, or by label.
+    class_weight : dict, "balanced" or None, default=None
+        Weights of the classes, which multiply the weights of their rows.
+    n_jobs : int or None, default=None
+        Threads; None means SUNRISE_THREADS, else OMP_NUM_THREADS, else all cores.
+
+    Examples
+    --------
+    >>> from sunrise import PoissonNB
+    >>> model = PoissonNB().fit([[1, 9], [2, 11], [7, 0], [9, 1]], ["a", "a", "b", "b"])
+    >>> model.predict([[1, 10]]), model.rate_
+    (array(['a'], dtype='<U1'), array([[1.33333333, 7.        ],
+           [5.66666667, 0.66666667]]))
+    """
+
+    _takes = WHOLE_COUNTS
+
+    _parameter_constraints: dict[str, Any] = {
+        "prior_shape": [Interval(Real, 0, None, closed="left")],
+        "prior_rate": [Interval(Real, 0, None, closed="left")],
+        "class_prior": ["array-like", dict, StrOptions({"fitted", "uniform"})],
+        **COMMON_CONSTRAINTS,
+    }
+
+    rate_ = Fitted(lambda self: self._fitted.params[0].rate, "Rate of each column per class.")
+
+    def __init__(
+        self,
+        *,
+        prior_shape: float = 1.0,
+        prior_rate: float = 1.0,
+        class_prior: Any = "fitted",
+        class_weight: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.prior_shape = prior_shape
+        self.prior_rate = prior_rate
+        self.class_prior = class_prior
+        self.class_weight = class_weight
+        self.n_jobs = n_jobs
+
+    def _settings(self) -> Settings:
+        family = Poisson(float(self.prior_shape), float(self.prior_rate))
+        return Settings(family, self.class_prior, self.class_weight, self.n_jobs)
+
+    @classmethod
+    def from_parameters(
+        cls,
+        rate: ArrayLike,
+        *,
+        classes: ArrayLike,
+        class_prior: Any = None,
+        feature_names: ArrayLike | None = None,
+        rows: float | None = None,
+    ) -> Self:
+        """Make a model from given rates (classes x columns), without data.
+
+        >>> from sunrise import PoissonNB
+        >>> model = PoissonNB.from_parameters([[2.0], [8.0]], classes=["few", "many"])
+        >>> model.predict([[3], [6]])
+        array(['few', 'many'], dtype='<U4')
+        """
+        given = given_parameters(classes, class_prior, rows)
+        rates = given.matrix("rate", rate, lowest=0.0)
+        sums = Sums(given.block_rows, given.seen, rates * given.seen)
+        model = cls(prior_shape=0.0, prior_rate=0.0)
+        return model._from_stats(given, (sums,), rates.shape[1], feature_names)

@@ -1,0 +1,93 @@
+"""Which family a column gets where none is given: the rules, all in one place.
+
+Rows count by their weight: those of weight 0 are not there. In this order:
+
+1. a column without any cell, or whose cells are all equal, says nothing: it is left out;
+2. strings that are long and rarely repeat (5 words and 40 characters on average, more than half of them
+   different) are text: refused, with what to do;
+3. strings of which 9 in 10 or more are different, in 20 rows or more, name the rows: left out; so are 50 or more
+   whole numbers that are all different and numbered without large gaps;
+4. yes and no: Bernoulli;
+5. strings and categories, and whole numbers of which there are at most 20 different ones: categorical;
+6. other whole numbers from 0 whose variance is .5 to 2 times their mean in every class: Poisson;
+7. all other numbers: Gaussian.
+
+Floats that are all whole count as whole numbers: an integer column with missing cells is a float column in pandas.
+Rules 4 to 7 are each family's own `suits`. What was chosen stays: the first data seen decides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from sunrise import _native
+from sunrise.arrays import Floats
+from sunrise.data.batch import Block
+from sunrise.data.column import Column
+from sunrise.family import FAMILIES, Family
+from sunrise.look import Look
+from sunrise.schema import Choice, named_family
+from sunrise.terms import X
+
+#: Whole numbers with more different values than this are no categories.
+MOST_LEVELS = 20
+
+#: In which order families are asked whether a column suits them.
+ORDER = ("bernoulli", "categorical", "poisson", "gaussian")
+
+
+def look_at(column: Column, weight: Floats | None, spread: Callable[[], tuple[float, float]]) -> Look:
+    """Look a column over; `spread` works out variance over mean within the classes, if it comes to that."""
+    if column.kind in ("number", "bool"):
+        cells, low, high, whole, distinct, numbering = _native.summary(column.cells, weight, MOST_LEVELS)
+        return Look(column.kind, cells, distinct, low, high, whole, numbering, spread=spread)
+    names, codes = column.levels
+    there = codes >= 0 if weight is None else (codes >= 0) & (weight > 0)
+    times = np.ones(len(codes)) if weight is None else np.maximum(weight, 1.0)
+    times_seen = np.bincount(codes[there], times[there], len(names))
+    total, present = float(times_seen.sum()), names[times_seen > 0]
+    sizes = np.array([(len(name.split()), len(name)) for name in present], float).reshape(-1, 2)
+    words, characters = times_seen[times_seen > 0] @ sizes / max(total, 1.0)
+    return Look("level", total, len(present), words=float(words), characters=float(characters))
+
+
+def infer(column: Column, look: Look) -> Choice:
+    """The family of a column, and why."""
+    if look.cells == 0:
+        return Choice(None, "left out: every cell is missing")
+    if look.distinct == 1:
+        return Choice(None, "left out: every cell is the same")
+    if look.kind == "level" and look.words >= 5 and look.characters >= 40 and look.distinct > look.cells / 2:
+        raise ValueError(
+            f"column {column.name!r} holds text ({look.words:.0f} words in a cell, {look.distinct} different cells of "
+            f"{look.cells:.0f}), which is no category. Drop it, or count its words first "
+            "(sklearn.feature_extraction.text.CountVectorizer) and give the counts to MultinomialNB; to take every "
+            f'text as a level all the same, pass families={{{column.name!r}: "categorical"}}.'
+        )
+    if look.kind == "level" and look.cells >= 20 and look.distinct >= 0.9 * look.cells:
+        return Choice(None, f"left out: a name for each row ({look.distinct} different ones)")
+    if look.numbering and look.cells >= 50:
+        return Choice(None, f"left out: a number for each row ({look.low:.0f} to {look.high:.0f})")
+    for name in ORDER:
+        if reason := FAMILIES[name].suits(look):
+            return Choice(FAMILIES[name](), reason, declared=column.declared)
+    raise AssertionError(f"no family takes {look}")
+
+
+def family_of_matrix(families: Any, block: Block) -> Family:
+    """The one family of a sparse matrix: counts are multinomial, zeros and ones Bernoulli, other numbers Gaussian."""
+    if isinstance(families, dict):
+        raise ValueError(
+            "A sparse matrix is one block: give one family for all of it, not a dict. "
+            "To mix families, pass the columns as a dense table."
+        )
+    if families != "auto" or not isinstance(families, str):
+        return named_family(families)
+    cells = block.native((X,))[0]
+    stored = cells[~np.isnan(cells)]
+    if not ((stored >= 0) & (stored == np.floor(stored))).all():
+        return FAMILIES["gaussian"]()
+    return FAMILIES["bernoulli" if (stored <= 1).all() else "multinomial"]()

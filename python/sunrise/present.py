@@ -1,0 +1,117 @@
+"""From a table to what a fitted model scores: columns by name, levels by the model's own."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from sunrise.arrays import Codes
+from sunrise.data import read
+from sunrise.data.align import align
+from sunrise.data.batch import Batch, Block, LevelsBlock
+from sunrise.data.column import Column
+from sunrise.data.frame import Frame, frame_of
+from sunrise.family import Family
+from sunrise.schema import Part, Schema
+
+#: Positions of a column's levels by name.
+Places = dict[str, int]
+
+
+class UnseenLevelsWarning(UserWarning):
+    """Most cells of a column are levels that were never seen in fit.
+
+    Silence it with `warnings.filterwarnings("ignore", category=sunrise.UnseenLevelsWarning)`.
+    """
+
+
+class Unseen(NamedTuple):
+    """How many cells of a column hold unseen levels, how many are there at all, and one such."""
+
+    cells: int
+    present: int
+    example: str
+    row: int
+
+
+def placed(column: Column, family: Family, places: Places) -> tuple[Codes, Unseen | None]:
+    """The column's levels as the model's positions; an unseen level comes after them all."""
+    names, codes = read.levels(column, family)
+    beyond = len(places)
+    to = np.array([places.get(name, beyond) for name in names] + [-1], np.int32)
+    codes = to[codes]
+    if not len(names) or to.max() < beyond:
+        return codes, None
+    unseen = codes == beyond
+    if not unseen.any():
+        return codes, None
+    row = int(np.argmax(unseen))
+    return codes, Unseen(int(unseen.sum()), int((codes >= 0).sum()), str(column.shown(row)), row)
+
+
+class Model(Protocol):
+    """What reading rows for a fitted model asks of it."""
+
+    schema: Schema
+    parts: tuple[Part, ...]
+
+    def places(self, k: int) -> list[Places]:
+        """The positions of the levels of block k, for each of its columns."""
+
+
+def present(table: Frame | Block, model: Model) -> Batch:
+    """One block of cells for every block of the model."""
+    parts = model.parts
+    if not isinstance(table, Frame):
+        if len(parts) == 1 and not parts[0].family.reads_levels:
+            return Batch(table.shape[0], (table,))
+        table = frame_of(table.numbers())
+    table = align(table, model.schema)
+    blocks: list[Block] = []
+    for k, part in enumerate(parts):
+        if not part.family.reads_levels:
+            blocks.append(read.matrix_block(table, part))
+            continue
+        codes = []
+        for j, known in zip(part.columns, model.places(k), strict=True):
+            column = table.read(j)
+            found, unseen = placed(column, part.family, known)
+            if unseen is not None:
+                _mind(column.name, part.family, unseen)
+            codes.append(found)
+        blocks.append(LevelsBlock(tuple(codes)))
+    return Batch(table.n_rows, tuple(blocks))
+
+
+def _mind(name: Any, family: Family, unseen: Unseen) -> None:
+    """Refuse unseen levels where that is asked for; warn where most are unseen."""
+    if family.refuses_unseen:
+        raise ValueError(
+            f"column {name!r}: level {unseen.example!r} in row {unseen.row} was never seen in fit. "
+            'Fit it, or set unseen="ignore" or unseen="reserve".'
+        )
+    if unseen.cells > unseen.present / 2:
+        warnings.warn(
+            f"column {name!r}: {unseen.cells} of {unseen.present} cells hold levels that were never seen in fit, such "
+            f"as {unseen.example!r}. Is it the same column, with the same spelling? Silence this with "
+            'warnings.filterwarnings("ignore", category=sunrise.UnseenLevelsWarning).',
+            UnseenLevelsWarning,
+            stacklevel=6,
+        )
+
+
+def counted(table: Frame, model: Model) -> dict[int, tuple[int, int]]:
+    """Missing and unseen cells of every column that the model uses."""
+    found, table = {}, align(table, model.schema)
+    for k, part in enumerate(model.parts):
+        for i, j in enumerate(part.columns):
+            column = table.read(j)
+            if part.family.reads_levels:
+                _, unseen = placed(column, part.family, model.places(k)[i])
+                missing = int((column.levels.codes < 0).sum())
+                found[j] = missing, 0 if unseen is None else unseen.cells
+            else:
+                found[j] = int(np.isnan(read.numbers(column, part.family).numbers()).sum()), 0
+    return dict(sorted(found.items()))

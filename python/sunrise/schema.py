@@ -1,0 +1,168 @@
+"""The schema of a model: which columns it has, and the family of each; fixed by the first data seen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from sunrise.arrays import Labels
+from sunrise.family import FAMILIES, Family
+
+
+@dataclass(frozen=True)
+class Part:
+    """A block of columns that have one family, by their positions."""
+
+    family: Family
+    columns: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What was chosen for a column: its family (None keeps it out) and why.
+
+    Columns of a family that are to be one block share a `block`.
+    """
+
+    family: Family | None
+    reason: str
+    block: Any = None
+    #: Levels that are possible whether seen or not.
+    declared: Labels | None = None
+
+    @property
+    def told(self) -> str:
+        """The family and the reason, in words."""
+        return self.reason if self.family is None else f"{self.family.name} ({self.reason})"
+
+
+@dataclass(frozen=True)
+class Schema:
+    """The columns of a model in the order of its first data, and the blocks they form."""
+
+    names: tuple[Any, ...]
+    choices: tuple[Choice, ...]
+    #: Whether columns are known by name; else by position.
+    is_named: bool = True
+    #: The column that held the labels, where they came by name.
+    label: Any = None
+
+    @classmethod
+    def whole(cls, family: Family, n_columns: int) -> Schema:
+        """One block of one family."""
+        return cls(
+            tuple(range(n_columns)), (Choice(family, "given for all columns", "all"),) * n_columns, False
+        )
+
+    @cached_property
+    def parts(self) -> tuple[Part, ...]:
+        """The blocks: columns of equal families are scored together."""
+        blocks: dict[Any, list[int]] = {}
+        families: dict[Any, Family] = {}
+        for j, choice in enumerate(self.choices):
+            if choice.family is not None:
+                key = repr(choice.family) if choice.block is None else choice.block
+                blocks.setdefault(key, []).append(j)
+                families[key] = choice.family
+        return tuple(Part(families[key], tuple(columns)) for key, columns in blocks.items())
+
+    def shape(self, j: int) -> tuple[Any, ...] | None:
+        """What shaped the statistics of a column: models must agree on it to be merged."""
+        family = self.choices[j].family
+        return None if family is None else family.shape
+
+    def under(self, families: Any, before: Any, who: str) -> Schema:
+        """The schema under settings that may have changed since; what shaped the statistics may not."""
+        if isinstance(families, Family):
+            new = replace(self, choices=tuple(replace(c, family=families) for c in self.choices))
+            if new.shape(0) != self.shape(0):
+                raise ValueError(
+                    f"The statistics of this {who} were made with other settings: {self.shape(0)} is not "
+                    f"{new.shape(0)}. Use the settings of its first fit (binarize, for one), or fit anew."
+                )
+            return new
+        if repr(families) != repr(before):
+            raise ValueError(
+                f"The families of this {who} were fixed by its first data: {before!r} cannot become {families!r}. "
+                "Fit anew to change them."
+            )
+        return self
+
+    def refuse_other(self, other: Schema, columns: list[str]) -> None:
+        """Refuse to merge with a model of other columns or families."""
+        if self.names != other.names and (
+            (self.is_named and other.is_named) or len(self.names) != len(other.names)
+        ):
+            raise ValueError(
+                "The models have different columns and cannot be merged. Fit them on the same columns."
+            )
+        for j, name in enumerate(columns):
+            if self.shape(j) != other.shape(j):
+                raise ValueError(
+                    f"The models disagree on column {name!r}: {self.choices[j].told} {self.shape(j)} is not "
+                    f"{other.choices[j].told} {other.shape(j)}. Give both the same families and settings to merge them."
+                )
+
+    def declared(self, part: Part) -> list[Labels]:
+        """The declared levels of a block, for every column."""
+        none = np.empty(0, dtype=object)
+        return [none if (levels := self.choices[j].declared) is None else levels for j in part.columns]
+
+
+def named_family(wanted: Any, column: Any = None) -> Family:
+    """The family that is called so, or the family itself."""
+    if isinstance(wanted, Family):
+        return wanted
+    if isinstance(wanted, type) and issubclass(wanted, Family):
+        return wanted()
+    if isinstance(wanted, str) and wanted in FAMILIES:
+        return FAMILIES[wanted]()
+    where = "" if column is None else f" of column {column!r}"
+    raise ValueError(
+        f'the family{where} is {wanted!r}; it must be "auto" or one of {sorted(FAMILIES)}, or such a family itself '
+        "(sunrise.Gaussian(), for one)."
+    )
+
+
+def given_choices(families: Any, names: tuple[Any, ...]) -> list[Choice | None]:
+    """What the user chose for every column; None where it is to be inferred."""
+    if isinstance(families, str) and families == "auto":
+        return [None] * len(names)
+    if not isinstance(families, dict):
+        return [Choice(named_family(families), "given for all columns", "all")] * len(names)
+    choices: list[Choice | None] = [None] * len(names)
+    place = {name: j for j, name in enumerate(names)}
+    for key, wanted in families.items():
+        alone = _is_name(key, place)
+        if isinstance(wanted, str) and wanted == "auto":
+            continue
+        family = None if wanted is None else named_family(wanted, key)
+        if alone and family is not None and family.joint:
+            raise ValueError(
+                f"{family.name} is a distribution of several columns together: name them in a tuple, as in "
+                f"families={{({key!r}, ...): {family.name!r}}}."
+            )
+        reason = "left out as asked" if family is None else "given"
+        for name in [key] if alone else key:
+            if not _is_name(name, place):
+                raise ValueError(f"families names a column {name!r}, which X does not have: {_some(names)}.")
+            if choices[place[name]] is not None:
+                raise ValueError(f"families names column {name!r} twice.")
+            choices[place[name]] = Choice(family, reason, None if alone else key)
+    return choices
+
+
+def _is_name(key: Any, place: dict[Any, int]) -> bool:
+    try:
+        return key in place or not isinstance(key, tuple)
+    except TypeError:
+        return False
+
+
+def _some(names: Iterable[Any]) -> str:
+    shown = [repr(name) for name in names]
+    return ", ".join(shown[:10]) + (f" and {len(shown) - 10} more" if len(shown) > 10 else "")

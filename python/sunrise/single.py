@@ -1,0 +1,83 @@
+"""What the single-family estimators share: each is NaiveBayes with one block of numbers."""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils._param_validation import Interval
+
+from sunrise.data import read
+from sunrise.data.batch import Block
+from sunrise.derived import Fitted, Settings
+from sunrise.estimator import COMMON_CONSTRAINTS, NaiveBayes
+from sunrise.given import Given
+from sunrise.schema import Schema
+from sunrise.stats import Stats
+from sunrise.support import REAL, Support
+
+
+class OneFamily(NaiveBayes):
+    """A model of one block of numbers, which all have the same family."""
+
+    #: The cells it takes, for scikit-learn's tags.
+    _takes: ClassVar[Support] = REAL
+
+    __repr__ = BaseEstimator.__repr__
+    _repr_html_ = BaseEstimator._repr_html_
+
+    def _settings(self) -> Settings:
+        raise TypeError("use one of the estimators, such as GaussianNB")
+
+    def _open(self, X: Any, fitting: bool) -> Block:
+        return read.matrix(self, X, fitting=fitting)
+
+    def _from_stats(self, given: Given, blocks: tuple[Any, ...], n_columns: int, feature_names: Any) -> Self:
+        """Become the model these statistics stand for."""
+        self.__dict__["n_features_in_"] = n_columns
+        if feature_names is not None:
+            names = np.asarray(feature_names, dtype=object)
+            if names.shape != (n_columns,):
+                raise ValueError(f"feature_names must name {n_columns} columns, not {names.size}")
+            self.__dict__["feature_names_in_"] = names
+        self.__dict__["_fixed"] = not given.updatable
+        stats = Stats(given.classes, given.rows, given.class_weight, blocks)
+        settings = self._checked_settings()
+        self._become(settings, Schema.whole(settings.families, n_columns), stats, announced=None)
+        return self
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.positive_only = self._takes.lowest == 0.0
+        tags.input_tags.categorical = self._takes.whole
+        tags.input_tags.string = False
+        return tags
+
+
+class DiscreteNB(OneFamily):
+    """What the counting estimators share: alpha, and scikit-learn's way to say the class prior."""
+
+    _parameter_constraints: dict[str, Any] = {
+        "alpha": [Interval(Real, 0, None, closed="left"), "array-like"],
+        "force_alpha": ["boolean"],
+        "fit_prior": ["boolean"],
+        "class_prior": ["array-like", dict, None],
+        **COMMON_CONSTRAINTS,
+    }
+
+    class_log_prior_ = Fitted(lambda self: self._fitted.log_class_prior, "Log probability of each class.")
+
+    fit_prior: bool
+    class_prior: Any
+
+    def _prior(self) -> Any:
+        if self.class_prior is not None:
+            return self.class_prior
+        return "fitted" if self.fit_prior else "uniform"
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.poor_score = True  # the checks feed it numbers that are no counts
+        return tags
