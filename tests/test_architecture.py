@@ -36,6 +36,7 @@ ROOMS = [
             "look",
             "priors",
             "schema",
+            "special",
         },
     ),
     (
@@ -91,12 +92,19 @@ def test_rooms_import_upwards_only(path):
         assert RANK[other] <= RANK[mine], f"{mine} imports {other}"
 
 
+def without_docstrings(tree: ast.AST) -> ast.AST:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.ClassDef | ast.Module) and ast.get_docstring(node):
+            node.body = node.body[1:] or [ast.Pass()]
+    return tree
+
+
 def test_engines_and_data_know_no_family():
     for path in [*PACKAGE.glob("engines/*.py"), *PACKAGE.glob("data/*.py"), PACKAGE / "estimator.py"]:
-        text = path.read_text()
+        code = ast.unparse(without_docstrings(ast.parse(path.read_text())))
         for family in FAMILIES.values():
-            assert f"families.{family.name}" not in text
-            assert not re.search(rf"\b{family.__name__}\b", text)
+            assert f"families.{family.name}" not in code
+            assert not re.search(rf"\b{family.__name__}\b", code)
 
 
 def test_every_family_is_one_file_registered_and_exported():

@@ -12,11 +12,17 @@ from importlib.metadata import version as _version
 from sunrise import datasets, engines
 from sunrise.estimator import ImpossibleRowWarning, NaiveBayes
 from sunrise.families.bernoulli import Bernoulli, BernoulliNB
+from sunrise.families.beta import Beta
 from sunrise.families.categorical import Categorical, CategoricalNB
 from sunrise.families.complement import Complement, ComplementNB
+from sunrise.families.exponential import Exponential
+from sunrise.families.gamma import Gamma
 from sunrise.families.gaussian import Gaussian, GaussianNB
+from sunrise.families.geometric import Geometric
+from sunrise.families.lognormal import LogNormal
 from sunrise.families.multinomial import Multinomial, MultinomialNB
 from sunrise.families.poisson import Poisson, PoissonNB
+from sunrise.families.vonmises import VonMises
 from sunrise.moments import LostPrecisionWarning
 from sunrise.present import UnseenLevelsWarning
 
@@ -25,13 +31,18 @@ __version__ = _version("sunrise")
 __all__ = [
     "Bernoulli",
     "BernoulliNB",
+    "Beta",
     "Categorical",
     "CategoricalNB",
     "Complement",
     "ComplementNB",
+    "Exponential",
+    "Gamma",
     "Gaussian",
     "GaussianNB",
+    "Geometric",
     "ImpossibleRowWarning",
+    "LogNormal",
     "LostPrecisionWarning",
     "Multinomial",
     "MultinomialNB",
@@ -39,6 +50,7 @@ __all__ = [
     "Poisson",
     "PoissonNB",
     "UnseenLevelsWarning",
+    "VonMises",
     "__version__",
     "datasets",
     "engines",

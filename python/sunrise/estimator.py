@@ -65,7 +65,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     families : "auto", str, Family or dict, default="auto"
         The family of every column: inferred (the rules are in `sunrise.infer`), one for all, or by column. A dict
         leads from a column, or a tuple of columns that form a block, to the name of a family, a family such as
-        `sunrise.Gaussian()`, or None to leave the column out; columns it does not name are inferred. The first
+        `sunrise.Poisson()`, or None to leave the column out; columns it does not name are inferred. The first
         data seen decides, and `families_` says what and why.
     class_prior : "fitted", "uniform", array-like or dict, default="fitted"
         Class probabilities: learned, equal, or given in the order of `classes_` or by label.

@@ -243,3 +243,8 @@ class Table:
             for j, name in enumerate(columns)
             for level in [*self.names[self.offsets[j] : self.offsets[j + 1]], "other", "unseen"]
         ]
+
+
+def side_by_side(*views: Floats) -> Floats:
+    """Arrays of classes x columns, one for each view, as one of classes x views."""
+    return np.stack(views, axis=2).reshape(len(views[0]), -1)

@@ -92,7 +92,7 @@ def _mind(name: Any, family: Family, unseen: Unseen) -> None:
             f"column {name!r}: level {unseen.example!r} in row {unseen.row} was never seen in fit. "
             'Fit it, or set unseen="ignore" or unseen="reserve".'
         )
-    if unseen.cells > unseen.present / 2:
+    if unseen.present > 1 and unseen.cells > unseen.present / 2:
         warnings.warn(
             f"column {name!r}: {unseen.cells} of {unseen.present} cells hold levels that were never seen in fit, such "
             f"as {unseen.example!r}. Is it the same column, with the same spelling? Silence this with "

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from sunrise.arrays import Mask
+from sunrise.arrays import Floats, Mask
 from sunrise.conjugate import NormalInverseGamma
 from sunrise.moments import Moments
-from sunrise.stats import per_row
+from sunrise.stats import Sums, per_row
 
 
 def normal_prior(stats: Moments) -> tuple[NormalInverseGamma, Mask]:
@@ -31,3 +31,35 @@ def normal_posterior(stats: Moments) -> tuple[NormalInverseGamma, Mask]:
     """The posterior of class means and variances under the default prior, and which columns vary at all."""
     prior, varies = normal_prior(stats)
     return prior.updated(stats.seen, stats.mean, stats.squared_error), varies
+
+
+def with_pooled_row(stats: Sums) -> Sums:
+    """Add one row of the pooled means to every class: the prior of the families that have no conjugate one."""
+    return Sums(stats.rows + 1, stats.seen + 1.0, stats.x + stats.pooled().mean, stats.signed)
+
+
+def rounding(pooled: Sums) -> Floats:
+    """What adding up may have done to a mean, relative to its terms; 1 x views."""
+    return np.broadcast_to(2.0**-52 * (64.0 + pooled.rows), pooled.x.shape)
+
+
+def with_spread(gap: Floats, pooled: Floats, weight: Floats, blur: Floats) -> tuple[Floats, Mask]:
+    """Jensen's gap of every class as it is without rounding, and which columns have one.
+
+    A gap is a concave function of the mean terms that is 0 for any one cell, so 0 to within `blur` where all are
+    the same. With a row of the pooled terms among its `weight`, a class has at least that row's share of one.
+    """
+    spread = pooled > blur
+    return np.where(spread, np.maximum(gap, pooled / weight), blur), spread[0]
+
+
+#: Sums below this are taken for it, so that rates stay in the range of floats.
+LEAST = 1e-290
+
+
+def too_large(sums: Floats, n_views: int = 1) -> str | None:
+    """Complain of the first column whose sum leaves the range of floats."""
+    if np.isfinite(sums).all():
+        return None
+    column = int(np.argmin(np.isfinite(sums).all(axis=0))) // n_views
+    return f"column {column} holds numbers too large to be added. Rescale it: divide it by a power of ten."

@@ -83,6 +83,8 @@ class Sums:
     rows: Integers
     seen: Floats
     x: Floats
+    #: Whether what was added up may be negative (a logarithm, for one).
+    signed: bool = False
 
     @property
     def mean(self) -> Floats:
@@ -96,27 +98,32 @@ class Sums:
 
     def pooled(self) -> Sums:
         """Take all classes as one."""
-        return Sums(*(a.sum(axis=0, keepdims=True) for a in (self.rows, self.seen, self.x)))
+        return self._each(lambda a: a.sum(axis=0, keepdims=True))
 
     def __add__(self, other: Sums) -> Sums:
-        return Sums(self.rows + other.rows, self.seen + other.seen, self.x + other.x)
+        return Sums(self.rows + other.rows, self.seen + other.seen, self.x + other.x, self.signed)
 
     def __sub__(self, other: Sums) -> Sums:
         rows, seen = left_weight(self, other)
+        if self.signed:
+            return Sums(rows, seen, np.where(rows > 0, self.x - other.x, 0.0), True)
         return Sums(rows, seen, left(self.x, other.x, rows))
 
     def scaled(self, factor: Floats) -> Sums:
         """Multiply the weight of every class by its factor."""
         f = factor[:, None]
-        return Sums(np.where(f > 0, self.rows, 0), self.seen * f, self.x * f)
+        return Sums(np.where(f > 0, self.rows, 0), self.seen * f, self.x * f, self.signed)
+
+    def _each(self, change: Any) -> Sums:
+        return Sums(change(self.rows), change(self.seen), change(self.x), self.signed)
 
     def spread(self, position: Positions, n_classes: int) -> Sums:
         """Lay the classes out among `n_classes`; the others are empty."""
-        return Sums(*(spread_classes(a, position, n_classes) for a in (self.rows, self.seen, self.x)))
+        return self._each(lambda a: spread_classes(a, position, n_classes))
 
     def taken(self, position: Positions) -> Sums:
         """Keep these classes only."""
-        return Sums(self.rows[position], self.seen[position], self.x[position])
+        return self._each(lambda a: a[position])
 
     @staticmethod
     def joined(parts: list[Sums]) -> Sums:
@@ -125,7 +132,7 @@ class Sums:
             np.concatenate([np.broadcast_to(getattr(p, name), p.x.shape) for p in parts], axis=1)
             for name in ("rows", "seen")
         )
-        return Sums(rows, seen, np.concatenate([p.x for p in parts], axis=1))
+        return Sums(rows, seen, np.concatenate([p.x for p in parts], axis=1), parts[0].signed)
 
 
 @dataclass(frozen=True)

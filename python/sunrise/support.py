@@ -41,6 +41,11 @@ class Support:
         """Whether the one view of a cell is the cell itself."""
         return self.views == (X,)
 
+    @property
+    def signed(self) -> bool:
+        """Whether what is added up may be negative."""
+        return self.lowest < 0 or not self.plain
+
     def seen(self, x: Floats) -> Floats:
         """The views of cells (rows x columns), those of a column side by side."""
         if self.plain:

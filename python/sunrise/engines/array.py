@@ -72,7 +72,7 @@ def accumulate(
     seen = ~np.isnan(x)
     rows, observed = (member > 0).astype(np.int64) @ seen.astype(np.int64), member @ seen
     if X2 not in terms:
-        return Sums(rows, observed, member @ np.where(seen, x, 0.0))
+        return Sums(rows, observed, member @ np.where(seen, x, 0.0), support.signed)
     anchor, x1, x2 = (np.zeros((n_classes, x.shape[1])) for _ in range(3))
     for c in range(n_classes):
         w = np.where(seen, member[c][:, None], 0.0)
@@ -80,6 +80,7 @@ def accumulate(
         # Divided before it is added, a mean does not overflow where its sum would.
         share = np.divide(w, observed[c], out=np.zeros_like(w), where=rows[c] > 0)
         anchor[c] = (share * inside).sum(axis=0)
+        anchor[c] += (share * (inside - anchor[c])).sum(axis=0)  # the rounding of many small shares
         d = np.where(w > 0, inside - anchor[c], 0.0)
         x1[c], x2[c] = ((w * term.of(d)).sum(axis=0) for term in terms)
     return Moments.of(rows, observed, x1, x2, anchor)

@@ -9,10 +9,10 @@ import numpy as np
 from scipy.special import betaln
 
 from sunrise.arrays import Codes, Floats, Mask
-from sunrise.families.exponential import LEAST
-from sunrise.families.gamma import digamma_lag, rounding, side_by_side, with_pooled_row, with_spread
 from sunrise.family import Family
-from sunrise.forms import Linear
+from sunrise.forms import Linear, side_by_side
+from sunrise.priors import LEAST, rounding, with_pooled_row, with_spread
+from sunrise.special import digamma_lag
 from sunrise.stats import Sums
 from sunrise.support import BETWEEN, Support
 from sunrise.terms import LOG, LOG_REST, X

@@ -11,20 +11,10 @@ from sunrise.arrays import Codes, Floats, Mask
 from sunrise.conjugate import Gamma
 from sunrise.family import Family
 from sunrise.forms import Linear
+from sunrise.priors import LEAST, too_large
 from sunrise.stats import Sums
 from sunrise.support import Support
 from sunrise.terms import X
-
-#: Sums below this are taken for it, so that rates stay in the range of floats.
-LEAST = 1e-290
-
-
-def too_large(sums: Floats, n_views: int = 1) -> str | None:
-    """Complain of the first column whose sum leaves the range of floats."""
-    if np.isfinite(sums).all():
-        return None
-    column = int(np.argmin(np.isfinite(sums).all(axis=0))) // n_views
-    return f"column {column} holds numbers too large to be added. Rescale it: divide it by a power of ten."
 
 
 class ExponentialParams(NamedTuple):

@@ -6,58 +6,17 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import digamma, gammaln, polygamma
+from scipy.special import gammaln
 
 from sunrise.arrays import Codes, Floats, Mask
 from sunrise.conjugate import log
-from sunrise.families.exponential import LEAST, too_large
 from sunrise.family import Family
-from sunrise.forms import Linear
+from sunrise.forms import Linear, side_by_side
+from sunrise.priors import LEAST, rounding, too_large, with_pooled_row, with_spread
+from sunrise.special import digamma_lag
 from sunrise.stats import Sums
 from sunrise.support import POSITIVE, Support
 from sunrise.terms import LOG, X
-
-
-def side_by_side(*views: Floats) -> Floats:
-    """Arrays of classes x columns, one for each view, as one of classes x views."""
-    return np.stack(views, axis=2).reshape(len(views[0]), -1)
-
-
-def with_pooled_row(stats: Sums) -> Sums:
-    """Add one row of the pooled means to every class: the prior of the families that have no conjugate one."""
-    return Sums(stats.rows + 1, stats.seen + 1.0, stats.x + stats.pooled().mean)
-
-
-def rounding(pooled: Sums) -> Floats:
-    """What adding up may have done to a mean, relative to its terms; 1 x views."""
-    return np.broadcast_to(2.0**-52 * (64.0 + pooled.rows), pooled.x.shape)
-
-
-def with_spread(gap: Floats, pooled: Floats, weight: Floats, blur: Floats) -> tuple[Floats, Mask]:
-    """Jensen's gap of every class as it is without rounding, and which columns have one.
-
-    A gap is a concave function of the mean terms that is 0 for any one cell, so 0 to within `blur` where all are
-    the same. With a row of the pooled terms among its `weight`, a class has at least that row's share of one.
-    """
-    spread = pooled > blur
-    return np.where(spread, np.maximum(gap, pooled / weight), blur), spread[0]
-
-
-#: log x - digamma(x) = 1 / 2x + these times 1 / x^2, 1 / x^4, ...
-_SERIES = np.array([1 / 12, -1 / 120, 1 / 252, -1 / 240, 1 / 132, -691 / 32760, 1 / 12])
-_SLOPES = _SERIES * np.arange(2, 16, 2)
-
-
-def digamma_lag(x: Floats) -> tuple[Floats, Floats]:
-    """Log x - digamma(x) and how fast it falls, both to full relative precision."""
-    near, far = np.minimum(x, 10.0), 1.0 / np.maximum(x, 10.0)
-    square = far * far
-    lag = far / 2 + square * np.polynomial.polynomial.polyval(square, _SERIES)
-    slope = square / 2 + far * square * np.polynomial.polynomial.polyval(square, _SLOPES)
-    return (
-        np.where(x < 10.0, np.log(near) - digamma(near), lag),
-        np.where(x < 10.0, polygamma(1, near) - 1.0 / near, slope),
-    )
 
 
 def shape_of(gap: Floats) -> Floats:

@@ -9,9 +9,9 @@ import numpy as np
 from scipy.special import i0e, i1e
 
 from sunrise.arrays import Codes, Floats, Mask
-from sunrise.families.gamma import rounding, side_by_side, with_pooled_row, with_spread
 from sunrise.family import Family
-from sunrise.forms import Linear
+from sunrise.forms import Linear, side_by_side
+from sunrise.priors import rounding, with_pooled_row, with_spread
 from sunrise.stats import Sums
 from sunrise.support import REAL, Support
 from sunrise.terms import COS, SIN, X
