@@ -55,7 +55,7 @@ ROOMS = [
     ),
     ("engines", {"engines.array", "engines.native", "engines"}),
     ("views", {"explain", "linear", "observe"}),
-    ("estimator", {"derived", "estimator", "single"}),
+    ("estimator", {"derived", "estimator", "single", "summary"}),
     ("families", {f"families.{name}" for name in FAMILIES}),
     ("front", {"", "datasets", "demo"}),
 ]

@@ -36,6 +36,7 @@ from sunrise.observe import Observer
 from sunrise.present import counted, present
 from sunrise.schema import Schema
 from sunrise.stats import NeverSeenError, Stats
+from sunrise.summary import Summary, told
 
 COMMON_CONSTRAINTS: dict[str, Any] = {
     "class_weight": [dict, StrOptions({"balanced"}), None],
@@ -470,6 +471,50 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             "unseen": [u for _, u in found.values()],
         }
         return write.frame(table.library, columns)
+
+    @property
+    def families_(self) -> Any:
+        """The family of every column, why it was chosen, and its parameters.
+
+        A frame of the kind the model was fitted to; a dict by column where that was no frame.
+
+        >>> from sunrise import NaiveBayes
+        >>> model = NaiveBayes().fit({"hair": ["long", "short", "long"]}, ["a", "b", "a"])
+        >>> model.families_["hair"]["family"], model.families_["hair"]["reason"]
+        ('categorical', '2 categories')
+        """
+        if "_fitted" not in self.__dict__:
+            raise AttributeError(f"{type(self).__name__} has no families_ before it is fitted")
+        columns = self._summary().columns
+        if self._fitted.schema.library is None:
+            return {
+                c.name: {"family": c.family, "reason": c.reason, "parameters": c.parameters} for c in columns
+            }
+        return write.frame(
+            self._fitted.schema.library,
+            {
+                "column": [c.name for c in columns],
+                "family": [c.family for c in columns],
+                "reason": [c.reason for c in columns],
+                "parameters": [told(c.parameters) for c in columns],
+            },
+        )
+
+    def _summary(self) -> Summary:
+        return Summary.of(super().__repr__(), self._columns(), self._fitted, self.stats_)
+
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+        """A fitted model shows its classes and columns."""
+        return self._summary().text() if "_fitted" in self.__dict__ else str(super().__repr__(N_CHAR_MAX))
+
+    def _repr_html_inner(self) -> str:
+        return self._summary().html() if "_fitted" in self.__dict__ else str(super()._repr_html_inner())
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> Any:
+        bundle = super()._repr_mimebundle_(**kwargs)
+        if "_fitted" in self.__dict__ and "text/html" in bundle:
+            bundle["text/html"] = self._repr_html_inner()
+        return bundle
 
     def explain(self, X: Any, columns: Any = None) -> Explanation:
         """What every column adds to the score of every class; adds up to the joint log score.

@@ -45,4 +45,4 @@ class Look:
     def told_dispersion(self) -> str:
         """The same in words."""
         low, high = self.dispersion
-        return f"whose variance is {low:.2g} to {high:.2g} times their mean within a class"
+        return f"with variance {low:.2g} to {high:.2g} times the mean"

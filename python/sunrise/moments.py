@@ -70,6 +70,11 @@ class Moments:
         return self.anchor + self.offset
 
     @property
+    def observed(self) -> Integers:
+        """Observed cells of every column, as rows."""
+        return np.broadcast_to(self.rows.sum(axis=0), self.x.shape[1:])
+
+    @property
     def _spread(self) -> Floats:
         return self.x2 - self.x * self.offset
 

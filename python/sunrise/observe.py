@@ -53,7 +53,8 @@ class Observer:
             if choice.family is not None and (table.matrix is None or choice.family.reads_levels):
                 alone[j] = self._column(column, choice.family)
         if schema is None:
-            schema = Schema(table.names, tuple(c for c in choices if c is not None), table.is_named)
+            chosen = tuple(choice for choice in choices if choice is not None)
+            schema = Schema(table.names, chosen, table.is_named, library=table.library)
         return schema, self._stats([self._part(table, part, alone) for part in schema.parts])
 
     def _infer(self, column: Column) -> Any:

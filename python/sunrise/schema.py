@@ -50,6 +50,8 @@ class Schema:
     is_named: bool = True
     #: The column that held the labels, where they came by name.
     label: Any = None
+    #: Whose frame the first data were in, if any.
+    library: str | None = None
 
     @classmethod
     def whole(cls, family: Family, n_columns: int) -> Schema:

@@ -25,8 +25,10 @@ class OneFamily(NaiveBayes):
     #: The cells it takes, for scikit-learn's tags.
     _takes: ClassVar[Support] = REAL
 
+    # Those who know scikit-learn's five expect them to look like scikit-learn's.
     __repr__ = BaseEstimator.__repr__
-    _repr_html_ = BaseEstimator._repr_html_
+    _repr_html_inner = BaseEstimator._repr_html_inner
+    _repr_mimebundle_ = BaseEstimator._repr_mimebundle_
 
     def _settings(self) -> Settings:
         raise TypeError("use one of the estimators, such as GaussianNB")

@@ -96,6 +96,11 @@ class Sums:
         """Columns that were observed at all."""
         return np.broadcast_to(self.rows.sum(axis=0) > 0, self.x.shape[1:])
 
+    @property
+    def observed(self) -> Integers:
+        """Observed cells of every column, as rows."""
+        return np.broadcast_to(self.rows.sum(axis=0), self.x.shape[1:])
+
     def pooled(self) -> Sums:
         """Take all classes as one."""
         return self._each(lambda a: a.sum(axis=0, keepdims=True))
@@ -180,6 +185,11 @@ class Counts:
         top = np.full(self.n_columns, -1)
         top[some] = self.codes[self.offsets[1:][some] - 1]
         return top
+
+    @property
+    def observed(self) -> Integers:
+        """Observed cells of every column, as rows."""
+        return np.asarray(self.by_column(self.rows).sum(axis=0))
 
     def by_column(self, values: NDArray[Any]) -> NDArray[Any]:
         """Sum values of the levels, classes x levels, over each column."""

@@ -165,10 +165,11 @@ class Categorical(Smoothed, Family):
         shown, p = [], np.exp(params.log_level)
         for j in range(params.counts.n_columns):
             first = params.counts.offsets[j]
-            column = {str(level): p[:, first + k] for k, level in enumerate(params.counts.levels(j))}
+            levels = {str(level): p[:, first + k] for k, level in enumerate(params.counts.levels(j))}
+            column = dict(sorted(levels.items(), key=lambda item: natural(item[0])))
             if self.unseen == "reserve":
                 column["(unseen)"] = np.exp(params.log_unseen[:, j])
-            shown.append(dict(sorted(column.items(), key=lambda item: natural(item[0]))))
+            shown.append(column)
         return shown
 
 

@@ -1,0 +1,26 @@
+"""What the benchmarks share: timing two calls in turn, and showing times."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from time import perf_counter
+from typing import Any
+
+
+def seconds(run: Callable[[], Any], repeat: int = 1) -> float:
+    """Time of one call, by `repeat` of them."""
+    start = perf_counter()
+    for _ in range(repeat):
+        run()
+    return (perf_counter() - start) / repeat
+
+
+def interleaved(*runs: Callable[[], Any], rounds: int, repeat: int = 1) -> tuple[float, ...]:
+    """The least time of each call, all of them run in turn in every round."""
+    times = [[seconds(run, repeat) for run in runs] for _ in range(rounds)]
+    return tuple(min(side) for side in zip(*times, strict=True))
+
+
+def shown(time: float) -> str:
+    """A time in fitting units."""
+    return f"{time * 1e6:.1f} us" if time < 1e-3 else f"{time * 1e3:.1f} ms"
