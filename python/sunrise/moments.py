@@ -120,10 +120,10 @@ class Moments:
         if (rest._spread < -4 * error).any():
             raise NeverSeenError("the spread of what is left would be negative")
         rest._warn_of_lost_precision()
-        # One row has no spread, and no row has no anchor.
-        several = rows > 1
-        rest = replace(rest, x2=np.where(several, x2, x * rest.offset), error=np.where(several, error, 0.0))
-        return rest.about(np.where(left, rest.mean, 0.0))
+        # No row has no anchor, and one row has no spread.
+        rest, several = rest.about(np.where(left, rest.mean, 0.0)), rows > 1
+        x2 = np.where(several, rest.x2, rest.x * rest.offset)
+        return replace(rest, x2=x2, error=np.where(several, rest.error, _ROUNDING * x2))
 
     def _warn_of_lost_precision(self) -> None:
         """Warn where rounding may be most of what is left, unless it is nothing beside the column itself."""

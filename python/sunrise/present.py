@@ -14,6 +14,7 @@ from sunrise.data.batch import Batch, Block, LevelsBlock
 from sunrise.data.column import Column
 from sunrise.data.frame import Frame, frame_of
 from sunrise.family import Family
+from sunrise.levels import name_of
 from sunrise.schema import Part, Schema
 
 #: Positions of a column's levels by name.
@@ -48,7 +49,7 @@ def placed(column: Column, family: Family, places: Places) -> tuple[Codes, Unsee
     if not unseen.any():
         return codes, None
     row = int(np.argmax(unseen))
-    return codes, Unseen(int(unseen.sum()), int((codes >= 0).sum()), str(column.shown(row)), row)
+    return codes, Unseen(int(unseen.sum()), int((codes >= 0).sum()), name_of(column.shown(row)), row)
 
 
 class Model(Protocol):
@@ -78,7 +79,7 @@ def present(table: Frame | Block, model: Model) -> Batch:
         for j, known in zip(part.columns, model.places(k), strict=True):
             column = table.read(j)
             found, unseen = placed(column, part.family, known)
-            if unseen is not None:
+            if unseen is not None and known:
                 _mind(column.name, part.family, unseen)
             codes.append(found)
         blocks.append(LevelsBlock(tuple(codes)))

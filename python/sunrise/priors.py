@@ -35,12 +35,17 @@ def normal_posterior(stats: Moments) -> tuple[NormalInverseGamma, Mask]:
 
 def with_pooled_row(stats: Sums) -> Sums:
     """Add one row of the pooled means to every class: the prior of the families that have no conjugate one."""
-    return Sums(stats.rows + 1, stats.seen + 1.0, stats.x + stats.pooled().mean, stats.signed)
+    return Sums(stats.rows + 1, stats.seen + 1.0, stats.x + stats.pooled().mean, stats.error)
 
 
 def rounding(pooled: Sums) -> Floats:
     """What adding up may have done to a mean, relative to its terms; 1 x views."""
     return np.broadcast_to(2.0**-52 * (64.0 + pooled.rows), pooled.x.shape)
+
+
+def forgotten(pooled: Sums) -> Floats:
+    """What forgetting rows may have done to a mean; 1 x views."""
+    return per_row(np.zeros_like(pooled.x) if pooled.error is None else pooled.error, pooled)
 
 
 def with_spread(gap: Floats, pooled: Floats, weight: Floats, blur: Floats) -> tuple[Floats, Mask]:

@@ -83,8 +83,8 @@ class Sums:
     rows: Integers
     seen: Floats
     x: Floats
-    #: Whether what was added up may be negative (a logarithm, for one).
-    signed: bool = False
+    #: Where what is added up may be negative (a logarithm, for one): a bound on what forgetting did to x.
+    error: Floats | None = None
 
     @property
     def mean(self) -> Floats:
@@ -106,21 +106,26 @@ class Sums:
         return self._each(lambda a: a.sum(axis=0, keepdims=True))
 
     def __add__(self, other: Sums) -> Sums:
-        return Sums(self.rows + other.rows, self.seen + other.seen, self.x + other.x, self.signed)
+        error = None if self.error is None or other.error is None else self.error + other.error
+        return Sums(self.rows + other.rows, self.seen + other.seen, self.x + other.x, error)
 
     def __sub__(self, other: Sums) -> Sums:
         rows, seen = left_weight(self, other)
-        if self.signed:
-            return Sums(rows, seen, np.where(rows > 0, self.x - other.x, 0.0), True)
-        return Sums(rows, seen, left(self.x, other.x, rows))
+        if self.error is None or other.error is None:
+            return Sums(rows, seen, left(self.x, other.x, rows))
+        size = np.abs(self.x) + np.abs(other.x) + self.seen
+        error = self.error + other.error + 2.0**-52 * (64.0 + self.rows) * size
+        return Sums(rows, seen, *(np.where(rows > 0, a, 0.0) for a in (self.x - other.x, error)))
 
     def scaled(self, factor: Floats) -> Sums:
         """Multiply the weight of every class by its factor."""
         f = factor[:, None]
-        return Sums(np.where(f > 0, self.rows, 0), self.seen * f, self.x * f, self.signed)
+        error = None if self.error is None else self.error * f
+        return Sums(np.where(f > 0, self.rows, 0), self.seen * f, self.x * f, error)
 
     def _each(self, change: Any) -> Sums:
-        return Sums(change(self.rows), change(self.seen), change(self.x), self.signed)
+        error = None if self.error is None else change(self.error)
+        return Sums(change(self.rows), change(self.seen), change(self.x), error)
 
     def spread(self, position: Positions, n_classes: int) -> Sums:
         """Lay the classes out among `n_classes`; the others are empty."""
@@ -133,11 +138,9 @@ class Sums:
     @staticmethod
     def joined(parts: list[Sums]) -> Sums:
         """Put the columns of several side by side."""
-        rows, seen = (
-            np.concatenate([np.broadcast_to(getattr(p, name), p.x.shape) for p in parts], axis=1)
-            for name in ("rows", "seen")
-        )
-        return Sums(rows, seen, np.concatenate([p.x for p in parts], axis=1), parts[0].signed)
+        names = ("rows", "seen", "x") if parts[0].error is None else ("rows", "seen", "x", "error")
+        wide = ([np.broadcast_to(getattr(p, name), p.x.shape) for p in parts] for name in names)
+        return Sums(*(np.concatenate(arrays, axis=1) for arrays in wide))
 
 
 @dataclass(frozen=True)

@@ -65,8 +65,9 @@ def load_heart_disease(library: str | None = None) -> Bunch:
     >>> heart.data["chest_pain"][:2], heart.target[:2]
     (['typical angina', 'asymptomatic'], array(['no', 'yes'], dtype='<U3'))
     """
-    numbers = dict.fromkeys(["age", "blood_pressure", "cholesterol", "max_heart_rate", "vessels"], int)
-    read = {**numbers, "st_depression": float, "high_sugar": _yes, "exercise_angina": _yes}
+    whole = ("age", "blood_pressure", "cholesterol", "max_heart_rate", "vessels")
+    read: dict[str, Callable[[str], Any]] = dict.fromkeys(whole, int)
+    read |= {"st_depression": float, "high_sugar": _yes, "exercise_angina": _yes}
     return _load("heart_disease", read, library, load_heart_disease.__doc__)
 
 

@@ -72,7 +72,8 @@ def accumulate(
     seen = ~np.isnan(x)
     rows, observed = (member > 0).astype(np.int64) @ seen.astype(np.int64), member @ seen
     if X2 not in terms:
-        return Sums(rows, observed, member @ np.where(seen, x, 0.0), support.signed)
+        added = member @ np.where(seen, x, 0.0)
+        return Sums(rows, observed, added, np.zeros_like(added) if support.signed else None)
     anchor, x1, x2 = (np.zeros((n_classes, x.shape[1])) for _ in range(3))
     for c in range(n_classes):
         w = np.where(seen, member[c][:, None], 0.0)

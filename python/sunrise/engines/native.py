@@ -31,7 +31,7 @@ def _sums(block: Block, support: Support, y: Codes, w: Floats | None, n_classes:
     if missing is not None:
         rows = rows - missing[0].reshape(x.shape)
         seen = np.where(rows > 0, seen - missing[1].reshape(x.shape), 0.0)
-    return Sums(rows, seen, x, support.signed)
+    return Sums(rows, seen, x, np.zeros_like(x) if support.signed else None)
 
 
 def _moments(

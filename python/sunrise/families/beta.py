@@ -11,7 +11,7 @@ from scipy.special import betaln
 from sunrise.arrays import Codes, Floats, Mask
 from sunrise.family import Family
 from sunrise.forms import Linear, side_by_side
-from sunrise.priors import LEAST, rounding, with_pooled_row, with_spread
+from sunrise.priors import LEAST, forgotten, rounding, with_pooled_row, with_spread
 from sunrise.special import digamma_lag
 from sunrise.stats import Sums
 from sunrise.support import BETWEEN, Support
@@ -84,7 +84,8 @@ class Beta(Family):
         pooled, joined = stats.pooled(), with_pooled_row(stats)
         weight = np.broadcast_to(joined.seen, joined.x.shape)[:, ::2]
         overall, means = _means(pooled), _means(joined)
-        blur = rounding(pooled)[:, ::2] * _gap_scale(*overall)
+        lost = forgotten(pooled)
+        blur = (rounding(pooled)[:, ::2] + lost[:, ::2] + lost[:, 1::2]) * _gap_scale(*overall)
         own = _gap(*means)
         gap, known = with_spread(own, _gap(*overall), weight, blur)
         move = np.maximum(gap, 2.0**-46 * _gap_scale(*means)) - own

@@ -12,7 +12,7 @@ from sunrise.arrays import Codes, Floats, Mask
 from sunrise.conjugate import log
 from sunrise.family import Family
 from sunrise.forms import Linear, side_by_side
-from sunrise.priors import LEAST, rounding, too_large, with_pooled_row, with_spread
+from sunrise.priors import LEAST, forgotten, rounding, too_large, with_pooled_row, with_spread
 from sunrise.special import digamma_lag
 from sunrise.stats import Sums
 from sunrise.support import POSITIVE, Support
@@ -66,7 +66,9 @@ class Gamma(Family):
         """Shape from log mean - mean log, rate from the mean."""
         pooled, joined = stats.pooled(), with_pooled_row(stats)
         weight = np.broadcast_to(joined.seen, joined.x.shape)[:, ::2]
-        blur = rounding(pooled)[:, ::2] * (1.0 + np.abs(pooled.mean[:, 1::2]))
+        lost, mean = forgotten(pooled), pooled.mean
+        blur = rounding(pooled)[:, ::2] * (1.0 + np.abs(mean[:, 1::2])) + lost[:, 1::2]
+        blur = blur + lost[:, ::2] / np.where(mean[:, ::2] > 0, mean[:, ::2], 1.0)
         gap, known = with_spread(_gap(joined.mean), _gap(pooled.mean), weight, blur)
         shape, mean = shape_of(gap), joined.mean[:, ::2]
         return GammaParams(shape, shape / np.maximum(np.where(mean > 0, mean, 1.0), LEAST), known)

@@ -11,7 +11,7 @@ from scipy.special import i0e, i1e
 from sunrise.arrays import Codes, Floats, Mask
 from sunrise.family import Family
 from sunrise.forms import Linear, side_by_side
-from sunrise.priors import rounding, with_pooled_row, with_spread
+from sunrise.priors import forgotten, rounding, with_pooled_row, with_spread
 from sunrise.stats import Sums
 from sunrise.support import REAL, Support
 from sunrise.terms import COS, SIN, X
@@ -73,7 +73,9 @@ class VonMises(Family):
         """Direction and concentration of maximum likelihood, from the mean cosine and sine."""
         pooled, joined = stats.pooled(), with_pooled_row(stats)
         weight = np.broadcast_to(joined.seen, joined.x.shape)[:, ::2]
-        gap, spread = with_spread(_gap(joined.mean), _gap(pooled.mean), weight, rounding(pooled)[:, ::2])
+        lost = forgotten(pooled)
+        blur = rounding(pooled)[:, ::2] + lost[:, ::2] + lost[:, 1::2]
+        gap, spread = with_spread(_gap(joined.mean), _gap(pooled.mean), weight, blur)
         direction = np.arctan2(joined.x[:, 1::2], joined.x[:, ::2])
         return VonMisesParams(direction, concentration_of(gap), spread & stats.known[::2])
 
