@@ -158,7 +158,7 @@ def _cut(text: str, width: int) -> str:
 
 def _aligned(rows: Iterable[tuple[str, ...]], sides: str) -> list[str]:
     """Rows of a table with its columns under each other."""
-    cut = [tuple(_cut(cell, 60) for cell in row) for row in rows]
+    cut = [tuple(_cut(cell, 52) for cell in row) for row in rows]
     widths = [max(map(len, column)) for column in zip(*cut, strict=True)]
     cells = [[f"{cell:{side}{w}}" for cell, side, w in zip(row, sides, widths, strict=True)] for row in cut]
     return ["  " + "  ".join(row).rstrip() for row in cells]

@@ -45,7 +45,7 @@ def align(table: Frame, schema: Schema) -> Frame:
 def _by_position(table: Frame, schema: Schema) -> Frame:
     if len(table.names) != len(schema.names):
         raise ValueError(
-            f"X has {len(table.names)} features, but the model is expecting {len(schema.names)} features as input. "
+            f"X has {len(table.names)} features, but NaiveBayes is expecting {len(schema.names)} features as input. "
             "Pass the columns of fit in their order; a column you do not have can be all NaN."
         )
     if schema.is_named != table.is_named:
