@@ -10,7 +10,7 @@ array(['b'], dtype='<U1')
 from importlib.metadata import version as _version
 
 from sunrise import datasets, engines
-from sunrise.estimator import ImpossibleRowWarning, NaiveBayes
+from sunrise.estimator import FirstBatchWarning, ImpossibleRowWarning, NaiveBayes
 from sunrise.families.bernoulli import Bernoulli, BernoulliNB
 from sunrise.families.beta import Beta
 from sunrise.families.categorical import Categorical, CategoricalNB
@@ -37,6 +37,7 @@ __all__ = [
     "Complement",
     "ComplementNB",
     "Exponential",
+    "FirstBatchWarning",
     "Gamma",
     "Gaussian",
     "GaussianNB",

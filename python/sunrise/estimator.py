@@ -55,6 +55,13 @@ class ImpossibleRowWarning(UserWarning):
     """
 
 
+class FirstBatchWarning(UserWarning):
+    """The first batch of a stream left columns out for good.
+
+    Silence it with `warnings.filterwarnings("ignore", category=sunrise.FirstBatchWarning)`.
+    """
+
+
 class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Naive Bayes for a whole table: numbers, counts, yes and no and categories, with missing cells.
 
@@ -170,6 +177,8 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                         "Announce them in the first call's classes=, or announce none."
                     )
             self._become(settings, schema, stats if known is None else self.stats_ + stats, announced)
+        if known is None:
+            self._warn_of_a_poor_start(schema)
         return self
 
     def forget(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -289,6 +298,21 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             settings.families, self._fitted.settings.families, type(self).__name__
         )
 
+    def _warn_of_a_poor_start(self, schema: Schema) -> None:
+        """A stream whose first rows leave columns out leaves them out for good."""
+        names = [
+            name for name, choice in zip(schema.names, schema.choices, strict=True) if choice.is_uninformed
+        ]
+        if names:
+            warnings.warn(
+                f"The first batch decides the families, and its {int(self.stats_.rows.sum())} rows say nothing of "
+                f"column {names[0]!r} ({len(names)} in all), which is left out from now on. Begin with a larger batch, "
+                "or give families=; silence this with "
+                'warnings.filterwarnings("ignore", category=sunrise.FirstBatchWarning).',
+                FirstBatchWarning,
+                stacklevel=3,
+            )
+
     def _promised(self, classes: Any, settings: Settings) -> Labels | None:
         """The announced classes; a prior by label announces those it names."""
         announced: Labels | None = self.__dict__.get("_announced")
@@ -365,8 +389,8 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         table = self._open(X, fitting=False)
         return present(table, self._fitted), table if isinstance(table, Frame) else None
 
-    def _score(self, X: Any, output: str | None) -> tuple[NDArray[Any], Frame | None]:
-        batch, table = self._batch(X)
+    def _score(self, X: Any, output: str | None) -> NDArray[Any]:
+        batch, _ = self._batch(X)
         fitted = self._fitted
         cells = batch.n_rows * self.n_features_in_
         n_threads = engines.threads(fitted.settings.n_jobs, cells)
@@ -390,7 +414,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 ImpossibleRowWarning,
                 stacklevel=3,
             )
-        return values, table
+        return values  # type: ignore[no-any-return]
 
     def _refuse_cell(self, batch: Batch, error: _native.CellError) -> NoReturn:
         """Name the cell that could not be scored; blocks do not know their place in the table, so look for it."""
@@ -411,35 +435,29 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
         With `as_frame` the result is a frame of X's kind.
         """
-        best, table = self._score(X, None)
+        best = self._score(X, None)
         found = self.classes_[best]
         if not as_frame:
             return found
         name = self._fitted.schema.label
-        return self._framed(table, {"class" if name is None else str(name): found})
+        return write.like(X, {"class" if name is None else str(name): found})
 
     def predict_proba(self, X: Any, as_frame: bool = False) -> Any:
         """Probability of every class for every row, in the order of `classes_`."""
-        return self._by_class(*self._score(X, "proba"), as_frame)
+        return self._by_class(X, self._score(X, "proba"), as_frame)
 
     def predict_log_proba(self, X: Any, as_frame: bool = False) -> Any:
         """Log-probability of every class for every row, exact also where a probability rounds to 1."""
-        return self._by_class(*self._score(X, "log_proba"), as_frame)
+        return self._by_class(X, self._score(X, "log_proba"), as_frame)
 
     def predict_joint_log_proba(self, X: Any, as_frame: bool = False) -> Any:
         """Joint log score log P(c) + log P(x | c) of every class for every row."""
-        return self._by_class(*self._score(X, "joint"), as_frame)
+        return self._by_class(X, self._score(X, "joint"), as_frame)
 
-    def _by_class(self, values: Floats, table: Frame | None, as_frame: bool) -> Any:
+    def _by_class(self, X: Any, values: Floats, as_frame: bool) -> Any:
         if not as_frame:
             return values
-        return self._framed(table, {str(c): values[:, k] for k, c in enumerate(self.classes_.tolist())})
-
-    def _framed(self, table: Frame | None, columns: dict[str, Any]) -> Any:
-        """Results as a frame of the kind that X is."""
-        if table is None or table.library is None:
-            raise ValueError("as_frame=True gives a frame of X's kind, and X is no frame. Pass one.")
-        return write.frame(table.library, columns, table.index)
+        return write.like(X, {str(c): values[:, k] for k, c in enumerate(self.classes_.tolist())})
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Accuracy on rows X with labels y, which may be the name of X's label column."""

@@ -57,9 +57,9 @@ def look_at(column: Column, weight: Floats | None, spread: Callable[[], tuple[fl
 def infer(column: Column, look: Look) -> Choice:
     """The family of a column, and why."""
     if look.cells == 0:
-        return Choice(None, "left out: every cell is missing")
+        return Choice(None, "left out: every cell is missing", is_uninformed=True)
     if look.distinct == 1:
-        return Choice(None, "left out: every cell is the same")
+        return Choice(None, "left out: every cell is the same", is_uninformed=True)
     if look.kind == "level" and look.words >= 5 and look.characters >= 40 and look.distinct > look.cells / 2:
         raise ValueError(
             f"column {column.name!r} holds text ({look.words:.0f} words in a cell, {look.distinct} different cells of "

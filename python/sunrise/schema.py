@@ -34,6 +34,9 @@ class Choice:
     #: Levels that are possible whether seen or not.
     declared: Labels | None = None
 
+    #: Whether it is left out for want of data, not by choice or for what it is.
+    is_uninformed: bool = False
+
     @property
     def told(self) -> str:
         """The family and the reason, in words."""

@@ -64,11 +64,12 @@ class Column:
 
     def numbers(self, rows: Any = slice(None)) -> Floats:
         """The cells of some rows as floats; NaN is missing."""
-        if self.kind == "empty":
-            return np.full(len(np.arange(self.n_rows)[rows]), np.nan)
         if isinstance(self.cells, np.ndarray):
             return np.asarray(self.cells[rows], dtype=np.float64)
-        return _native.numbers_of(self.cells, np.arange(self.n_rows)[rows])
+        places = np.arange(self.n_rows)[rows] if isinstance(rows, slice) else np.asarray(rows, np.int64)
+        return (
+            np.full(len(places), np.nan) if self.kind == "empty" else _native.numbers_of(self.cells, places)
+        )
 
     def shown(self, row: int) -> Any:
         """A cell for people: a number, the name of a level, or None where it is missing."""

@@ -6,6 +6,8 @@ from typing import Any
 
 import narwhals.stable.v2 as nw
 
+from sunrise.data.frame import library_of
+
 
 def frame(library: Any, columns: dict[str, Any], index: Any = None) -> Any:
     """A frame of that library with these columns.
@@ -17,3 +19,13 @@ def frame(library: Any, columns: dict[str, Any], index: Any = None) -> Any:
     if index is not None:
         made.index = index
     return made
+
+
+def like(X: Any, columns: dict[str, Any]) -> Any:
+    """A frame of the kind that X is, with the rows of X."""
+    library = library_of(X)
+    if library is None:
+        raise ValueError(
+            f"as_frame=True gives a frame of X's kind, and X is no frame but {type(X).__name__}."
+        )
+    return frame(library, columns, X.index if library == "pandas" else None)
