@@ -1,4 +1,12 @@
-"""Time every case, ours and scikit-learn's in turn, and print a Markdown table of ratios."""
+"""Run the benchmarks; with no argument, all cases beside scikit-learn's five classes.
+
+python -m benchmarks [gaussian] [categorical] [counts] [small]        the five classes beside scikit-learn's
+python -m benchmarks tables [NAME ...]                                accuracy on 27 real tables (../shared)
+python -m benchmarks frames [adult] [wide] [memory] [record]          speed and memory on polars and pandas frames
+python -m benchmarks all                                              all three
+
+Each prints Markdown tables and ends with status 1 where a claim is not reached.
+"""
 
 from __future__ import annotations
 
@@ -14,15 +22,7 @@ import sunrise
 from threadpoolctl import threadpool_limits
 
 from benchmarks.cases import GROUPS, Case
-
-
-def seconds(call: Case, ours: bool) -> float:
-    """Time of one call."""
-    run = call.ours if ours else call.peer
-    start = perf_counter()
-    for _ in range(call.repeat):
-        run()
-    return (perf_counter() - start) / call.repeat
+from benchmarks.timing import interleaved, shown
 
 
 def read_bandwidth(threads: int) -> float:
@@ -37,13 +37,29 @@ def read_bandwidth(threads: int) -> float:
     return float(sum(part.nbytes for part in parts)) / best
 
 
-def shown(time: float) -> str:
-    """A time in fitting units."""
-    return f"{time * 1e6:.1f} us" if time < 1e-3 else f"{time * 1e3:.1f} ms"
+def main(arguments: list[str]) -> int:
+    """Run what is asked for; the status says whether all claims were reached."""
+    if "-h" in arguments or "--help" in arguments:
+        print(__doc__)
+        return 0
+    first, rest = arguments[0] if arguments else "", arguments[1:]
+    if first == "tables":
+        from benchmarks import tables
+
+        return tables.main(rest)
+    if first == "frames":
+        from benchmarks import frames
+
+        return frames.main(rest)
+    if first == "all" and not rest:
+        return max(main([]), main(["tables"]), main(["frames"]))
+    return classes(set(arguments))
 
 
-def main() -> int:
-    """Print the table; fail where a claim is not reached."""
+def classes(wanted: set[str]) -> int:
+    """Print the table of the five classes; fail where a claim is not reached."""
+    if strange := wanted - {group.__name__ for group in GROUPS}:
+        raise SystemExit(f"no such benchmark: {', '.join(sorted(strange))}\n\n{__doc__}")
     threads = len(os.sched_getaffinity(0))
     bandwidth = read_bandwidth(threads)
     print(
@@ -54,7 +70,6 @@ def main() -> int:
     )
     print("| case | scikit-learn | Sunrise | ratio | claimed | share of bandwidth |")
     print("|---|---|---|---|---|---|", flush=True)
-    wanted = set(sys.argv[1:])
     # Each group's data are gone before the next group's are made.
     missed = [report(group(), bandwidth) for group in GROUPS if not wanted or group.__name__ in wanted]
     return int(sum(missed) > 0)
@@ -65,8 +80,7 @@ def report(cases: list[Case], bandwidth: float) -> int:
     missed = 0
     for case in cases:
         rounds = 12 if case.repeat == 1 else 20
-        times = [(seconds(case, False), seconds(case, True)) for _ in range(rounds)]
-        theirs, ours = (min(side) for side in zip(*times, strict=True))
+        theirs, ours = interleaved(case.peer, case.ours, rounds=rounds, repeat=case.repeat)
         ratio = theirs / ours
         share = f"{case.bytes / ours / bandwidth:.0%}" if case.bytes else ""
         missed += ratio < case.claimed
@@ -76,4 +90,4 @@ def report(cases: list[Case], bandwidth: float) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))
