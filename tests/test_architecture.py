@@ -37,6 +37,7 @@ ROOMS = [
             "priors",
             "schema",
             "special",
+            "threads",
         },
     ),
     (

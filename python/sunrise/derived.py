@@ -59,6 +59,11 @@ class Derived:
         return {name: value for name, value in self.__dict__.items() if name not in derived}
 
     @property
+    def n_jobs(self) -> int | None:
+        """Threads, as the user said."""
+        return self.settings.n_jobs
+
+    @property
     def blocks(self) -> tuple[Any, ...]:
         """Statistics of the blocks, class weights applied and declared levels added."""
         return self.stats.blocks

@@ -30,6 +30,7 @@ from sunrise.data.column import Column
 from sunrise.family import FAMILIES, Family
 from sunrise.look import Look
 from sunrise.schema import Choice, named_family
+from sunrise.stats import Counts
 from sunrise.terms import X
 
 #: Whole numbers with more different values than this are no categories.
@@ -39,19 +40,19 @@ MOST_LEVELS = 20
 ORDER = ("bernoulli", "categorical", "poisson", "gaussian")
 
 
-def look_at(column: Column, weight: Floats | None, spread: Callable[[], tuple[float, float]]) -> Look:
-    """Look a column over; `spread` works out variance over mean within the classes, if it comes to that."""
-    if column.kind in ("number", "bool"):
-        cells, low, high, whole, distinct, numbering = _native.summary(column.cells, weight, MOST_LEVELS)
-        return Look(column.kind, cells, distinct, low, high, whole, numbering, spread=spread)
-    names, codes = column.levels
-    there = codes >= 0 if weight is None else (codes >= 0) & (weight > 0)
-    times = np.ones(len(codes)) if weight is None else np.maximum(weight, 1.0)
-    times_seen = np.bincount(codes[there], times[there], len(names))
-    total, present = float(times_seen.sum()), names[times_seen > 0]
-    sizes = np.array([(len(name.split()), len(name)) for name in present], float).reshape(-1, 2)
-    words, characters = times_seen[times_seen > 0] @ sizes / max(total, 1.0)
-    return Look("level", total, len(present), words=float(words), characters=float(characters))
+def look_at_numbers(column: Column, weight: Floats | None, spread: Callable[[], tuple[float, float]]) -> Look:
+    """Look over numbers; `spread` works out variance over mean within the classes, if it comes to that."""
+    cells, low, high, whole, distinct, numbering = _native.summary(column.cells, weight, MOST_LEVELS)
+    return Look(column.kind, cells, distinct, low, high, whole, numbering, spread=spread)
+
+
+def look_at_levels(counts: Counts) -> Look:
+    """Look over the levels of a column that were counted, by name."""
+    # Weights count, but a row that is there counts as one at least.
+    cells = np.maximum(counts.weight.sum(axis=0), counts.rows.sum(axis=0))
+    sizes = np.array([(len(name.split()), len(name)) for name in counts.codes], float).reshape(-1, 2)
+    words, characters = cells @ sizes / max(cells.sum(), 1.0)
+    return Look("level", float(cells.sum()), len(cells), words=float(words), characters=float(characters))
 
 
 def infer(column: Column, look: Look) -> Choice:

@@ -14,11 +14,12 @@ from sunrise.data.batch import Block, ColumnsBlock, LevelsBlock
 from sunrise.data.column import Column
 from sunrise.data.frame import Frame
 from sunrise.family import Family
-from sunrise.infer import infer, look_at
-from sunrise.schema import Part, Schema, given_choices
+from sunrise.infer import infer, look_at_levels, look_at_numbers
+from sunrise.moments import Moments
+from sunrise.schema import Choice, Part, Schema, given_choices
 from sunrise.stats import Stats, per_row
-from sunrise.support import REAL
-from sunrise.terms import X2, X
+from sunrise.support import LEVELS, REAL, Support
+from sunrise.terms import LEVEL, X2, Term, X
 
 
 @dataclass(frozen=True)
@@ -35,7 +36,7 @@ class Observer:
     def matrix(self, block: Block, family: Family, names: Any) -> Stats:
         """Statistics of one block of numbers."""
         family.check(block.shape[1])
-        return self._stats([self._add_up(block, family, names)])
+        return self._stats([self._add_up(block, family.terms, family.support, names)])
 
     def frame(self, table: Frame, schema: Schema | None, families: Any) -> tuple[Schema, Stats]:
         """Statistics of a frame, and its schema, which is chosen here where there is none yet."""
@@ -44,29 +45,50 @@ class Observer:
         for j, choice in enumerate(choices):
             if choice is not None and choice.family is None:
                 continue
-            column = table.read(j)
+            column, stats = table.read(j), None
             if choice is None:
-                choice = self._infer(column)
+                choice, stats = self._infer(column)
             elif schema is None:
                 choice = replace(choice, declared=column.declared)
             choices[j] = choice
             if choice.family is not None and (table.matrix is None or choice.family.reads_levels):
-                alone[j] = self._column(column, choice.family)
+                alone[j] = self._column(column, choice.family) if stats is None else stats
         if schema is None:
             chosen = tuple(choice for choice in choices if choice is not None)
             schema = Schema(table.names, chosen, table.is_named, library=table.library)
         return schema, self._stats([self._part(table, part, alone) for part in schema.parts])
 
-    def _infer(self, column: Column) -> Any:
-        return infer(column, look_at(column, self.weight, lambda: self._dispersion(column)))
+    def _infer(self, column: Column) -> tuple[Choice, Any]:
+        """The family of a column, and its statistics where looking at it has found them already."""
+        found: dict[tuple[Term, ...], Any] = {}
+        if column.kind in ("number", "bool"):
+
+            def dispersion() -> tuple[float, float]:
+                found[X, X2] = self._add_up(
+                    ColumnsBlock((column,), column.n_rows), (X, X2), REAL, [column.name]
+                )
+                return _dispersion(found[X, X2])
+
+            try:
+                look = look_at_numbers(column, self.weight, dispersion)
+            except _native.CellError as error:
+                read.refuse_cell(self.who, [column.name], error.args, REAL)
+        else:
+            names, codes = column.levels_by(self.n_jobs)
+            counts = self._add_up(LevelsBlock((codes,)), (LEVEL,), LEVELS, [column.name]).named(names)
+            found[LEVEL,], look = counts, look_at_levels(counts)
+        choice = infer(column, look)
+        return choice, None if choice.family is None else found.get(choice.family.terms)
 
     def _column(self, column: Column, family: Family) -> Any:
         """Statistics of one column."""
         if family.reads_levels:
-            names, codes = read.levels(column, family)
-            return self._add_up(LevelsBlock((codes,)), family, [column.name]).named(names)
+            names, codes = read.levels(column, family, self.n_jobs)
+            return self._add_up(LevelsBlock((codes,)), family.terms, family.support, [column.name]).named(
+                names
+            )
         block = ColumnsBlock((read.numbers(column, family),), column.n_rows)
-        return self._add_up(block, family, [column.name])
+        return self._add_up(block, family.terms, family.support, [column.name])
 
     def _part(self, table: Frame, part: Part, alone: dict[int, Any]) -> Any:
         """Statistics of a block: those of its columns side by side, or of all at once where cells lie row by row."""
@@ -75,24 +97,16 @@ class Observer:
         if columns[0] in alone:
             first = alone[columns[0]]
             return first if len(columns) == 1 else type(first).joined([alone.pop(j) for j in columns])
-        return self._add_up(read.matrix_block(table, part), family, [table.names[j] for j in columns])
+        names = [table.names[j] for j in columns]
+        return self._add_up(read.matrix_block(table, part), family.terms, family.support, names)
 
-    def _add_up(self, block: Block, family: Family, names: Any) -> Any:
+    def _add_up(self, block: Block, terms: tuple[Term, ...], support: Support, names: Any) -> Any:
         n_threads = engines.threads(self.n_jobs, block.shape[0] * block.shape[1])
         rest = self.codes, self.weight, len(self.classes), n_threads
         try:
-            return engines.choose().accumulate(block, family.terms, family.support, *rest)
+            return engines.choose().accumulate(block, terms, support, *rest)
         except _native.CellError as error:
-            read.refuse_cell(self.who, names, error.args, family.support)
-
-    def _dispersion(self, column: Column) -> tuple[float, float]:
-        """Variance over mean within each class, least and most: about 1 for counts. One cell has no variance."""
-        block = ColumnsBlock((column,), column.n_rows)
-        rest = self.codes, self.weight, len(self.classes), engines.threads(self.n_jobs, column.n_rows)
-        moments = engines.choose().accumulate(block, (X, X2), REAL, *rest)
-        some = (moments.seen > 1) & (moments.mean > 0)
-        ratio = (per_row(moments.squared_error, moments)[some] / moments.mean[some]).tolist()
-        return min(ratio, default=np.inf), max(ratio, default=np.inf)
+            read.refuse_cell(self.who, names, error.args, support)
 
     def _stats(self, blocks: list[Any]) -> Stats:
         rows, weight = engines.choose().totals(self.codes, self.weight, len(self.classes))
@@ -100,3 +114,10 @@ class Observer:
         if len(seen) < len(self.classes):  # classes all of whose rows have weight 0 are not there
             return Stats(self.classes[seen], rows[seen], weight[seen], tuple(b.taken(seen) for b in blocks))
         return Stats(self.classes, rows, weight, tuple(blocks))
+
+
+def _dispersion(moments: Moments) -> tuple[float, float]:
+    """Variance over mean within each class, least and most: about 1 for counts. One cell has no variance."""
+    some = (moments.seen > 1) & (moments.mean > 0)
+    ratio = (per_row(moments.squared_error, moments)[some] / moments.mean[some]).tolist()
+    return min(ratio, default=np.inf), max(ratio, default=np.inf)

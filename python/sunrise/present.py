@@ -7,6 +7,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from sunrise import _native
 from sunrise.arrays import Codes
 from sunrise.data import read
 from sunrise.data.align import align
@@ -37,13 +38,13 @@ class Unseen(NamedTuple):
     row: int
 
 
-def placed(column: Column, family: Family, places: Places) -> tuple[Codes, Unseen | None]:
+def placed(column: Column, family: Family, places: Places, n_jobs: int | None) -> tuple[Codes, Unseen | None]:
     """The column's levels as the model's positions; an unseen level comes after them all."""
-    names, codes = read.levels(column, family)
+    names, codes = read.levels(column, family, n_jobs)
     beyond = len(places)
-    to = np.array([places.get(name, beyond) for name in names] + [-1], np.int32)
-    codes = to[codes]
-    if not len(names) or to.max() < beyond:
+    to = np.array([places.get(name, beyond) for name in names], np.int32)
+    codes = _native.replaced(codes, to)
+    if to.max(initial=-1) < beyond:
         return codes, None
     unseen = codes == beyond
     if not unseen.any():
@@ -57,6 +58,10 @@ class Model(Protocol):
 
     schema: Schema
     parts: tuple[Part, ...]
+
+    @property
+    def n_jobs(self) -> int | None:
+        """Threads, as the user said."""
 
     def places(self, k: int) -> list[Places]:
         """The positions of the levels of block k, for each of its columns."""
@@ -78,7 +83,7 @@ def present(table: Frame | Block, model: Model) -> Batch:
         codes = []
         for j, known in zip(part.columns, model.places(k), strict=True):
             column = table.read(j)
-            found, unseen = placed(column, part.family, known)
+            found, unseen = placed(column, part.family, known, model.n_jobs)
             if unseen is not None and known:
                 _mind(column.name, part.family, unseen)
             codes.append(found)
@@ -110,7 +115,7 @@ def counted(table: Frame, model: Model) -> dict[int, tuple[int, int]]:
         for i, j in enumerate(part.columns):
             column = table.read(j)
             if part.family.reads_levels:
-                _, unseen = placed(column, part.family, model.places(k)[i])
+                _, unseen = placed(column, part.family, model.places(k)[i], model.n_jobs)
                 missing = int((column.levels.codes < 0).sum())
                 found[j] = missing, 0 if unseen is None else unseen.cells
             else:

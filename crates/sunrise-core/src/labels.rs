@@ -1,6 +1,7 @@
 //! Labels to codes 0, 1, 2, ... in the labels' order.
 
 use crate::columns::Column;
+use crate::work::run;
 use hashbrown::HashMap;
 use std::hash::Hash;
 
@@ -78,6 +79,42 @@ impl<K: Hash + Eq> Numbering<K> {
     pub fn finish(self) -> (Vec<usize>, Vec<i32>) {
         (self.first, self.codes)
     }
+
+    /// Numbers the rows of another part after these.
+    fn append(&mut self, part: Numbering<K>) {
+        let mut labels: Vec<(i32, K)> = part.seen.into_iter().map(|(label, code)| (code, label)).collect();
+        labels.sort_unstable_by_key(|(code, _)| *code);
+        let offset = self.codes.len();
+        let to: Vec<i32> = labels
+            .into_iter()
+            .zip(part.first)
+            .map(|((_, label), row)| {
+                let Numbering { seen, first, .. } = self;
+                *seen.entry(label).or_insert_with(|| {
+                    first.push(offset + row);
+                    first.len() as i32 - 1
+                })
+            })
+            .collect();
+        self.codes.extend(part.codes.into_iter().map(|code| to.get(code as usize).copied().unwrap_or(-1)));
+    }
+}
+
+/// Numbers the labels of parts of a column, on up to `threads` threads; the result is that of one pass.
+pub fn in_parts<T: Send, K: Hash + Eq + Send>(
+    threads: usize,
+    parts: Vec<T>,
+    number: impl Fn(T) -> Numbering<K> + Sync,
+) -> (Vec<usize>, Vec<i32>) {
+    let mut parts = run(threads, parts, number).into_iter();
+    let mut all = parts.next().unwrap_or_else(|| Numbering::new(0));
+    parts.for_each(|part| all.append(part));
+    all.finish()
+}
+
+/// The codes of rows replaced by what they lead to; those that lead nowhere (-1, missing) stay -1.
+pub fn replaced(codes: &[i32], to: &[i32]) -> Vec<i32> {
+    codes.iter().map(|&code| to.get(code as usize).copied().unwrap_or(-1)).collect()
 }
 
 /// The same for labels of `width` bytes each: fixed-width strings, compared byte by byte.
@@ -108,6 +145,24 @@ mod tests {
             let back: Vec<i64> = codes.iter().map(|&c| classes[c as usize]).collect();
             prop_assert_eq!(back, y);
         }
+    }
+
+    proptest! {
+        #[test]
+        fn parts_are_numbered_as_one(y in prop::collection::vec(0_u8..6, 0..40), cut in 0_usize..40) {
+            let number = |part: &[u8]| {
+                let mut numbering = Numbering::new(part.len());
+                part.iter().for_each(|&label| numbering.push((label > 0).then_some(label)));
+                numbering
+            };
+            let (left, right) = y.split_at(cut.min(y.len()));
+            prop_assert_eq!(in_parts(2, vec![left, right], number), number(&y).finish());
+        }
+    }
+
+    #[test]
+    fn replacing_keeps_what_is_missing() {
+        assert_eq!(replaced(&[1, -1, 0, 5], &[7, 8]), [8, -1, 7, -1]);
     }
 
     #[test]

@@ -89,6 +89,14 @@ impl Block {
     /// Fills in the moments of a block; false where a cell is not finite.
     #[inline(always)]
     fn fill(&mut self, cells: &[f64], columns: usize, rows: Rows) -> bool {
+        match columns {
+            1 => self.fill_rows(cells, 1, rows), // compiled apart: no loop over the columns of a row
+            _ => self.fill_rows(cells, columns, rows),
+        }
+    }
+
+    #[inline(always)]
+    fn fill_rows(&mut self, cells: &[f64], columns: usize, rows: Rows) -> bool {
         for &c in &self.present {
             (self.count[c], self.weight[c]) = (0, 0.0);
         }

@@ -30,6 +30,8 @@ pub fn summarise(column: &Column, w: Option<&[f64]>, most: usize) -> Result<Summ
     let mut summary =
         Summary { cells: 0.0, low: f64::NAN, high: f64::NAN, whole: true, distinct: 0, numbering: false };
     let mut different: Vec<f64> = Vec::new();
+    // Most columns of few whole numbers have small ones: a look at a table tells whether one is new.
+    let mut small = [false; 256];
     let mut infinite = None;
     let rows = column.rows();
     for start in (0..rows).step_by(BLOCK) {
@@ -45,8 +47,14 @@ pub fn summarise(column: &Column, w: Option<&[f64]>, most: usize) -> Result<Summ
             summary.low = summary.low.min(x);
             summary.high = summary.high.max(x);
             summary.whole &= x.trunc() == x;
-            if different.len() <= most && !different.contains(&x) {
-                different.push(x);
+            if different.len() <= most {
+                let known = match small.get_mut(x as usize) {
+                    Some(known) if x >= 0.0 && x.trunc() == x => std::mem::replace(known, true),
+                    _ => different.contains(&x),
+                };
+                if !known {
+                    different.push(x);
+                }
             }
         });
         if let Some((row, value)) = infinite {

@@ -6,17 +6,22 @@ use arrow_array::cast::AsArray;
 use arrow_array::ffi::{from_ffi, FFI_ArrowArray, FFI_ArrowSchema};
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::types::*;
-use arrow_array::{make_array, Array, ArrayRef, Float32Array, Float64Array};
+use arrow_array::{
+    make_array, Array, ArrayRef, Float32Array, Float64Array, LargeStringArray, StringArray, StringViewArray,
+};
 use arrow_schema::{DataType, TimeUnit};
 use numpy::ndarray::ArrayView1;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyCapsuleMethods};
 use std::ffi::CStr;
+use std::hash::{Hash, Hasher};
+use std::ops::Range;
 use std::sync::Arc;
 use sunrise_core::columns::{Bits, Chunk, Column, Values, View};
 use sunrise_core::fault::Fault;
-use sunrise_core::labels::Numbering;
+use sunrise_core::labels::{in_parts, Numbering};
+use sunrise_core::work::pieces;
 
 /// A column in pieces, as some other library holds it.
 #[pyclass(frozen, module = "sunrise._native")]
@@ -171,15 +176,60 @@ fn values(array: &ArrayRef) -> Option<Values<'_>> {
     )
 }
 
-/// Calls `put` with every string of an array, `None` where it is null.
-fn each_text<'a>(array: &'a dyn Array, mut put: impl FnMut(Option<&'a str>)) -> bool {
-    match array.data_type() {
-        DataType::Utf8 => array.as_string::<i32>().iter().for_each(&mut put),
-        DataType::LargeUtf8 => array.as_string::<i64>().iter().for_each(&mut put),
-        DataType::Utf8View => array.as_string_view().iter().for_each(&mut put),
-        _ => return false,
+/// Whether a column holds strings, spelt out or in a dictionary.
+fn is_text(dtype: &DataType) -> bool {
+    match dtype {
+        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => true,
+        DataType::Dictionary(_, of) => is_text(of),
+        _ => false,
     }
-    true
+}
+
+/// A string to tell from others of its column; a short one lies in its view and is compared as a number.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Text<'a> {
+    Short(u128),
+    Long(&'a str),
+}
+
+impl Hash for Text<'_> {
+    #[inline(always)]
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        match self {
+            Text::Short(view) => state.write_u64(*view as u64 ^ ((*view >> 64) as u64).rotate_left(21)),
+            Text::Long(text) => state.write(text.as_bytes()),
+        }
+    }
+}
+
+/// Calls `put` with the strings of some rows, `None` where one is null.
+fn each_text<'a>(array: &'a dyn Array, rows: Range<usize>, mut put: impl FnMut(Option<Text<'a>>)) {
+    macro_rules! each {
+        ($array:expr, $text:expr) => {{
+            let array = $array;
+            match array.nulls() {
+                None => rows.for_each(|row| put(Some($text(array, row)))),
+                Some(nulls) => rows.for_each(|row| put(nulls.is_valid(row).then(|| $text(array, row)))),
+            }
+        }};
+    }
+    /// Views hold strings up to this many bytes themselves, after their length.
+    const INLINE: u32 = 12;
+    match array.data_type() {
+        DataType::Utf8 => each!(array.as_string::<i32>(), |a: &'a StringArray, row| Text::Long(a.value(row))),
+        DataType::LargeUtf8 => {
+            each!(array.as_string::<i64>(), |a: &'a LargeStringArray, row| Text::Long(a.value(row)));
+        }
+        DataType::Utf8View => each!(array.as_string_view(), |a: &'a StringViewArray, row: usize| {
+            let view = a.views()[row];
+            if view as u32 <= INLINE {
+                Text::Short(view)
+            } else {
+                Text::Long(a.value(row))
+            }
+        }),
+        _ => (),
+    }
 }
 
 impl ArrowColumn {
@@ -205,17 +255,26 @@ impl ArrowColumn {
         Ok(Column::new(chunks?, view))
     }
 
-    /// The same strings with a number for each, whether they are spelt out or in a dictionary.
-    pub fn number_texts(&self) -> Option<(Vec<usize>, Vec<i32>)> {
-        let mut numbering = Numbering::new(self.chunks.iter().map(|chunk| chunk.len()).sum());
-        for chunk in &self.chunks {
-            let known = match chunk.as_any_dictionary_opt() {
+    /// The rows where a new string first stands, and a code for every row; `None` where there are no strings.
+    pub fn number_texts(&self, threads: usize) -> Option<(Vec<usize>, Vec<i32>)> {
+        if !is_text(&self.dtype) {
+            return None;
+        }
+        let parts = self.chunks.iter().flat_map(|chunk| {
+            // A dictionary is numbered once for all its rows.
+            let most = if chunk.as_any_dictionary_opt().is_some() { 1 } else { 16 };
+            pieces(chunk.len(), 16_384, most).into_iter().map(move |rows| (chunk, rows))
+        });
+        Some(in_parts(threads, parts.collect(), |(chunk, rows)| {
+            let mut numbering = Numbering::new(rows.len());
+            match chunk.as_any_dictionary_opt() {
                 Some(dictionary) => {
                     let mut texts = Vec::with_capacity(dictionary.values().len());
-                    let known = each_text(dictionary.values(), |text| texts.push((text, None)));
-                    let keys = dictionary.normalized_keys();
+                    each_text(dictionary.values(), 0..dictionary.values().len(), |text| {
+                        texts.push((text, None))
+                    });
                     let nulls = dictionary.keys().nulls();
-                    for (row, key) in keys.into_iter().enumerate() {
+                    for (row, key) in dictionary.normalized_keys().into_iter().enumerate() {
                         let there = nulls.is_none_or(|nulls| nulls.is_valid(row));
                         let code = match texts.get_mut(key).filter(|_| there) {
                             Some((Some(text), code)) => *code.get_or_insert_with(|| numbering.code(*text)),
@@ -223,15 +282,11 @@ impl ArrowColumn {
                         };
                         numbering.push_code(code);
                     }
-                    known
                 }
-                None => each_text(chunk, |text| numbering.push(text)),
-            };
-            if !known {
-                return None;
+                None => each_text(chunk, rows, |text| numbering.push(text)),
             }
-        }
-        Some(numbering.finish())
+            numbering
+        }))
     }
 }
 
@@ -244,8 +299,6 @@ impl ArrowColumn {
     /// What the column holds: number, bool, text, null, date, or the name of a type that cannot be used.
     #[getter]
     fn kind(&self) -> String {
-        let text =
-            |dtype: &DataType| matches!(dtype, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View);
         match &self.dtype {
             DataType::Boolean => "bool".into(),
             DataType::Null => "null".into(),
@@ -254,8 +307,7 @@ impl ArrowColumn {
             | DataType::Timestamp(..)
             | DataType::Time32(_)
             | DataType::Time64(_) => "date".into(),
-            DataType::Dictionary(_, of) if text(of) => "text".into(),
-            dtype if text(dtype) => "text".into(),
+            dtype if is_text(dtype) => "text".into(),
             dtype if dtype.is_numeric() || matches!(dtype, DataType::Duration(_)) => "number".into(),
             other => other.to_string(),
         }

@@ -110,10 +110,14 @@ fn numbered<'py>(py: Python<'py>, (first, codes): (Vec<usize>, Vec<i32>)) -> (In
 
 /// The rows where a new cell first stands, and a code for every row; -1 is missing.
 #[pyfunction]
-pub fn encode_column<'py>(py: Python<'py>, column: Source<'py>) -> PyResult<(Integers<'py>, Codes<'py>)> {
+pub fn encode_column<'py>(
+    py: Python<'py>,
+    column: Source<'py>,
+    threads: usize,
+) -> PyResult<(Integers<'py>, Codes<'py>)> {
     if let Source::Arrow(arrow) = &column {
         let arrow = arrow.get();
-        if let Some(found) = py.detach(|| arrow.number_texts()) {
+        if let Some(found) = py.detach(|| arrow.number_texts(threads)) {
             return Ok(numbered(py, found));
         }
     }
@@ -142,6 +146,17 @@ pub fn encode_objects<'py>(
         numbering.push(text);
     }
     Ok(Some(numbered(py, numbering.finish())))
+}
+
+/// Codes replaced by what they lead to; -1 stays.
+#[pyfunction]
+pub fn replaced<'py>(
+    py: Python<'py>,
+    codes: PyReadonlyArray1<'py, i32>,
+    to: PyReadonlyArray1<'py, i32>,
+) -> PyResult<Codes<'py>> {
+    let (codes, to) = (slice(&codes)?, slice(&to)?);
+    Ok(py.detach(|| labels::replaced(codes, to)).into_pyarray(py))
 }
 
 /// The cells of some rows as floats; NaN is missing.

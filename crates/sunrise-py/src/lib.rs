@@ -180,6 +180,7 @@ fn _native(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(columns::summary, m)?)?;
     m.add_function(wrap_pyfunction!(columns::encode_column, m)?)?;
     m.add_function(wrap_pyfunction!(columns::encode_objects, m)?)?;
+    m.add_function(wrap_pyfunction!(columns::replaced, m)?)?;
     m.add_function(wrap_pyfunction!(columns::numbers_of, m)?)?;
     m.add_function(wrap_pyfunction!(totals, m)?)?;
     m.add_function(wrap_pyfunction!(sums_of, m)?)?;

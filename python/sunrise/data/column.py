@@ -11,6 +11,7 @@ import numpy as np
 from sunrise import _native
 from sunrise.arrays import Codes, Floats, Labels
 from sunrise.levels import named
+from sunrise.threads import threads
 
 
 class Levels(NamedTuple):
@@ -25,7 +26,7 @@ class Levels(NamedTuple):
         if len(set(names.tolist())) == len(names):
             return cls(names, np.ascontiguousarray(codes, np.int32))
         distinct, place = np.unique(names, return_inverse=True)
-        return cls(distinct, np.append(place, -1).astype(np.int32)[codes])
+        return cls(distinct, _native.replaced(np.ascontiguousarray(codes, np.int32), place.astype(np.int32)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,11 +48,21 @@ class Column:
     @cached_property
     def levels(self) -> Levels:
         """The column as levels, whatever it holds."""
+        return self._encoded(1)
+
+    def levels_by(self, n_jobs: int | None) -> Levels:
+        """The same, worked out by several threads."""
+        if "levels" not in self.__dict__:
+            # A string costs as much as a few numbers.
+            self.__dict__["levels"] = self._encoded(threads(n_jobs, 4 * self.n_rows))
+        return self.levels
+
+    def _encoded(self, n_threads: int) -> Levels:
         if self.known is not None:
             return self.known
         if self.kind == "empty":
             return Levels(named([]), np.full(self.n_rows, -1, np.int32))
-        first, codes = _native.encode_column(self.cells)
+        first, codes = _native.encode_column(self.cells, n_threads)
         return Levels.of(named(self._values(first)), codes)
 
     def _values(self, rows: Any) -> list[Any]:

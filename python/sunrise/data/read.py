@@ -20,6 +20,7 @@ from sunrise.family import Family
 from sunrise.levels import MISSING, named
 from sunrise.schema import Part
 from sunrise.support import LEVELS, Support
+from sunrise.threads import threads
 
 
 def matrix(estimator: Any, X: Any, *, fitting: bool) -> Block:
@@ -178,9 +179,9 @@ def numbers(column: Column, family: Family) -> Column:
     )
 
 
-def levels(column: Column, family: Family) -> Levels:
+def levels(column: Column, family: Family, n_jobs: int | None = None) -> Levels:
     """The levels of a column; where missing is a level of its own, missing cells have it."""
-    names, codes = column.levels
+    names, codes = column.levels_by(n_jobs)
     if not family.missing_is_level:
         return Levels(names, codes)
     more = np.append(names, named([MISSING]))
@@ -258,12 +259,12 @@ def _arrow_target(y: Any, n_rows: int) -> tuple[Labels, Codes]:
     _refuse_other_length(len(column), n_rows)
     if column.kind not in ("number", "bool", "text"):
         raise ValueError(f"Unknown label type: {column.kind}. Labels are strings, numbers or yes and no.")
-    first, codes = _native.encode_column(column)
+    first, codes = _native.encode_column(column, threads(None, n_rows))
     _refuse_missing_label(codes < 0)
     values = column.take(first.tolist())
     distinct = np.array(values, dtype=object if column.kind == "text" else None)
     classes = labels.sort(_careful_labels(distinct) if distinct.dtype.kind == "f" else distinct)
-    return classes, labels.locate(classes, distinct).astype(np.int32)[codes]
+    return classes, _native.replaced(codes, labels.locate(classes, distinct).astype(np.int32))
 
 
 def _careful_labels(y: NDArray[Any]) -> NDArray[Any]:
