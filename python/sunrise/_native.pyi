@@ -11,7 +11,7 @@ Codes = NDArray[np.int32]
 
 class ArrowColumn:
     kind: str
-    single: bool
+    dtype: str
     def __len__(self) -> int: ...
     def take(self, rows: list[int]) -> list[Any]: ...
 

@@ -232,11 +232,11 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 return self
             schema = self._schema_under(settings)
             self._refuse_fixed_parameters()
-            schema.refuse_other(other._fitted.schema, self._columns())
+            blocks = schema.aligned(other._fitted.schema, other.stats_.blocks, self._columns())
             announced = self._announced
             if announced is not None:
                 announced = labels.union(announced, other.stats_.classes)
-            self._become(settings, schema, self.stats_ + other.stats_, announced)
+            self._become(settings, schema, self.stats_ + replace(other.stats_, blocks=blocks), announced)
         return self
 
     def __add__(self, other: Self) -> Self:
@@ -270,6 +270,10 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             n_rows = table.n_rows
         else:
             n_rows = table.shape[0]
+            if isinstance(y, str):
+                raise ValueError(
+                    f"y is {y!r}, which is no column of a sparse matrix. Pass the labels themselves."
+                )
         classes, codes = read.target(who, y, n_rows)
         weight = read.weights(sample_weight, n_rows)
         if n_rows == 0 or len(classes) == 0:
@@ -337,7 +341,9 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Take on new statistics."""
         for part, block in zip(schema.parts, stats.blocks, strict=True):
             if complaint := part.family.complaint(block):
-                raise ValueError(complaint)
+                at, text = complaint
+                names = getattr(self, "feature_names_in_", schema.names)
+                raise ValueError(f"column {names[part.columns[at]]!r} {text}")
         classes = stats.classes if announced is None else labels.union(announced, stats.classes)
         fitted = Derived(settings, schema, stats, classes)
         self.__dict__.update(stats_=stats, classes_=classes, _announced=announced, _fitted=fitted)
@@ -457,14 +463,22 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _by_class(self, X: Any, values: Floats, as_frame: bool) -> Any:
         if not as_frame:
             return values
-        return write.like(X, {str(c): values[:, k] for k, c in enumerate(self.classes_.tolist())})
+        labels = self.classes_.tolist()
+        names = [str(label) for label in labels]
+        if len(set(names)) < len(names):  # 1 and "1"
+            names = [repr(label) for label in labels]
+        return write.like(X, dict(zip(names, values.T, strict=True)))
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Accuracy on rows X with labels y, which may be the name of X's label column."""
-        table = None if sparse.issparse(X) else frame_of(X)
-        if table is not None and read.is_name(y, table):
-            y = label_column(X, table, y)
-        return float(super().score(X, np.asarray(y), sample_weight))
+        if not sparse.issparse(X):
+            table, who = frame_of(X), type(self).__name__
+            if read.is_name(y, table):
+                classes, codes = read.target(who, label_column(X, table, y), table.n_rows)
+                X, y = table.without(y), classes[codes]
+            elif (found := read.arrow_target(y, table.n_rows)) is not None:
+                y = found[0][found[1]]
+        return float(super().score(X, y, sample_weight))
 
     def check(self, X: Any) -> Any:
         """Count the missing and the unseen cells of every column, without predicting.

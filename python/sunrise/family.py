@@ -66,8 +66,11 @@ class Family(ABC):
     def check(self, n_columns: int) -> None:
         """Refuse settings that do not fit this many columns."""
 
-    def complaint(self, stats: Any) -> str | None:
-        """What is wrong with statistics that no data can have, or that no parameters can be derived from."""
+    def complaint(self, stats: Any) -> tuple[int, str] | None:
+        """What is wrong with statistics that no data can have, or that no parameters can be derived from.
+
+        The place of the column in its block, and what is to be said of it.
+        """
         return None
 
     @abstractmethod

@@ -52,7 +52,9 @@ class Moments:
         is no difference of cells but the rounding of their mean.
         """
         step = 2.0**-52 * anchor
-        return cls(rows, seen, x, x2, anchor, _ROUNDING * x2 + 2.0**-40 * seen * step * step)
+        with np.errstate(over="ignore"):  # complained of by the family
+            error = _ROUNDING * x2 + 2.0**-40 * seen * step * step
+        return cls(rows, seen, x, x2, anchor, error)
 
     @classmethod
     def about_mean(cls, rows: Integers, seen: Floats, mean: Floats, squared_error: Floats) -> Moments:
@@ -159,6 +161,10 @@ class Moments:
     def taken(self, position: Positions) -> Moments:
         """Keep these classes only."""
         return self._each(lambda a: a[position])
+
+    def select(self, columns: Positions) -> Moments:
+        """Keep these columns, in this order."""
+        return self._each(lambda a: a[:, columns])
 
     @staticmethod
     def joined(parts: list[Moments]) -> Moments:

@@ -74,7 +74,7 @@ class Observer:
             except _native.CellError as error:
                 read.refuse_cell(self.who, [column.name], error.args, REAL)
         else:
-            names, codes = column.levels_by(self.n_jobs)
+            names, codes = read.plain_levels(column, self.n_jobs)
             counts = self._add_up(LevelsBlock((codes,)), (LEVEL,), LEVELS, [column.name]).named(names)
             found[LEVEL,], look = counts, look_at_levels(counts)
         choice = infer(column, look)
@@ -118,6 +118,6 @@ class Observer:
 
 def _dispersion(moments: Moments) -> tuple[float, float]:
     """Variance over mean within each class, least and most: about 1 for counts. One cell has no variance."""
-    some = (moments.seen > 1) & (moments.mean > 0)
+    some = ((moments.seen > 1) | (moments.rows > 1)) & (moments.mean > 0)
     ratio = (per_row(moments.squared_error, moments)[some] / moments.mean[some]).tolist()
     return min(ratio, default=np.inf), max(ratio, default=np.inf)

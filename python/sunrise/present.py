@@ -15,7 +15,7 @@ from sunrise.data.batch import Batch, Block, LevelsBlock
 from sunrise.data.column import Column
 from sunrise.data.frame import Frame, frame_of
 from sunrise.family import Family
-from sunrise.levels import name_of
+from sunrise.levels import MISSING, name_of
 from sunrise.schema import Part, Schema
 
 #: Positions of a column's levels by name.
@@ -117,7 +117,10 @@ def counted(table: Frame, model: Model) -> dict[int, tuple[int, int]]:
             if part.family.reads_levels:
                 _, unseen = placed(column, part.family, model.places(k)[i], model.n_jobs)
                 missing = int((column.levels.codes < 0).sum())
-                found[j] = missing, 0 if unseen is None else unseen.cells
+                strange = 0 if unseen is None else unseen.cells
+                if part.family.missing_is_level and MISSING not in model.places(k)[i]:
+                    strange -= missing  # counted as what they are
+                found[j] = missing, strange
             else:
                 found[j] = int(np.isnan(read.numbers(column, part.family).numbers()).sum()), 0
     return dict(sorted(found.items()))

@@ -62,9 +62,9 @@ def with_spread(gap: Floats, pooled: Floats, weight: Floats, blur: Floats) -> tu
 LEAST = 1e-290
 
 
-def too_large(sums: Floats, n_views: int = 1) -> str | None:
+def too_large(sums: Floats, why: str = "too large to be added", n_views: int = 1) -> tuple[int, str] | None:
     """Complain of the first column whose sum leaves the range of floats."""
-    if np.isfinite(sums).all():
+    fine = np.isfinite(sums).all(axis=0)
+    if fine.all():
         return None
-    column = int(np.argmin(np.isfinite(sums).all(axis=0))) // n_views
-    return f"column {column} holds numbers too large to be added. Rescale it: divide it by a power of ten."
+    return int(np.argmin(fine)) // n_views, f"holds numbers {why}. Rescale it: divide it by a power of ten."

@@ -97,20 +97,36 @@ class Schema:
             )
         return self
 
-    def refuse_other(self, other: Schema, columns: list[str]) -> None:
-        """Refuse to merge with a model of other columns or families."""
-        if self.names != other.names and (
-            (self.is_named and other.is_named) or len(self.names) != len(other.names)
-        ):
+    def aligned(self, other: Schema, blocks: tuple[Any, ...], columns: list[str]) -> tuple[Any, ...]:
+        """The blocks of a model of another schema in the order of this one; other columns or families are refused."""
+        place = {name: j for j, name in enumerate(other.names)}
+        named = self.is_named and other.is_named
+        if len(self.names) != len(other.names) or (named and not place.keys() == set(self.names)):
             raise ValueError(
                 "The models have different columns and cannot be merged. Fit them on the same columns."
             )
+        order = [place[name] for name in self.names] if named else list(range(len(self.names)))
         for j, name in enumerate(columns):
-            if self.shape(j) != other.shape(j):
+            if self.shape(j) != other.shape(order[j]):
                 raise ValueError(
                     f"The models disagree on column {name!r}: {self.choices[j].told} {self.shape(j)} is not "
-                    f"{other.choices[j].told} {other.shape(j)}. Give both the same families and settings to merge them."
+                    f"{other.choices[order[j]].told} {other.shape(order[j])}. Give both the same families and settings "
+                    "to merge them."
                 )
+        where = {j: (k, at) for k, part in enumerate(other.parts) for at, j in enumerate(part.columns)}
+        return tuple(
+            self._gathered(part, [where[order[j]] for j in part.columns], blocks) for part in self.parts
+        )
+
+    @staticmethod
+    def _gathered(part: Part, places: list[tuple[int, int]], blocks: tuple[Any, ...]) -> Any:
+        """A block made of columns of other blocks, each given by its block and its place there."""
+        views = np.arange(len(part.family.support.views))
+        n = len(views)
+        (first, _), alone = places[0], len({k for k, _ in places}) == 1
+        if alone:
+            return blocks[first].select(np.concatenate([at * n + views for _, at in places]))
+        return type(blocks[first]).joined([blocks[k].select(at * n + views) for k, at in places])
 
     def declared(self, part: Part) -> list[Labels]:
         """The declared levels of a block, for every column."""
@@ -153,7 +169,7 @@ def given_choices(families: Any, names: tuple[Any, ...]) -> list[Choice | None]:
             )
         reason = "left out as asked" if family is None else "given"
         for name in [key] if alone else key:
-            if not _is_name(name, place):
+            if name not in place:
                 raise ValueError(f"families names a column {name!r}, which X does not have: {_some(names)}.")
             if choices[place[name]] is not None:
                 raise ValueError(f"families names column {name!r} twice.")

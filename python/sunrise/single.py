@@ -6,7 +6,7 @@ from numbers import Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils._param_validation import Interval
 
 from sunrise.data import read
@@ -32,6 +32,9 @@ class OneFamily(NaiveBayes):
 
     def _settings(self) -> Settings:
         raise TypeError("use one of the estimators, such as GaussianNB")
+
+    # Labels by the name of a column are for tables.
+    score = ClassifierMixin.score
 
     def _open(self, X: Any, fitting: bool) -> Block:
         return read.matrix(self, X, fitting=fitting)

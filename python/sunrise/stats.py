@@ -135,6 +135,11 @@ class Sums:
         """Keep these classes only."""
         return self._each(lambda a: a[position])
 
+    def select(self, columns: Positions) -> Sums:
+        """Keep these columns, in this order."""
+        shape = self.x.shape
+        return self._each(lambda a: np.broadcast_to(a, shape)[:, columns])
+
     @staticmethod
     def joined(parts: list[Sums]) -> Sums:
         """Put the columns of several side by side."""
@@ -245,6 +250,13 @@ class Counts:
     def taken(self, position: Positions) -> Counts:
         """Keep these classes only."""
         return replace(self, rows=self.rows[position], weight=self.weight[position])._seen()
+
+    def select(self, columns: Positions) -> Counts:
+        """Keep these columns, in this order."""
+        levels = [np.arange(self.offsets[j], self.offsets[j + 1]) for j in columns]
+        offsets = np.concatenate([[0], np.cumsum([len(places) for places in levels])])
+        at = np.concatenate([np.empty(0, np.intp), *levels])
+        return Counts(offsets, self.codes[at], self.rows[:, at], self.weight[:, at])
 
     @staticmethod
     def joined(parts: list[Counts]) -> Counts:

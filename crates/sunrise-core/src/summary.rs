@@ -75,14 +75,16 @@ const BLOCK: usize = 4096;
 fn all_different(column: &Column, w: Option<&[f64]>, summary: &Summary) -> bool {
     let range = summary.high - summary.low;
     // The same float for neighbours (beyond 2^53) would look like a repeat, but such a range is never this small.
-    if range >= 2.0 * summary.cells || summary.cells > column.rows() as f64 {
+    if range >= 2.0 * summary.cells {
         return false;
     }
     let mut seen = vec![false; range as usize + 1];
     let mut different = true;
     column.each_number(0..column.rows(), |r, x| {
-        if !x.is_nan() && w.is_none_or(|w| w[r] != 0.0) {
-            different &= !std::mem::replace(&mut seen[(x - summary.low) as usize], true);
+        let weight = w.map_or(1.0, |w| w[r]);
+        if !x.is_nan() && weight != 0.0 {
+            // A weight above 1 stands for a repeat.
+            different &= weight <= 1.0 && !std::mem::replace(&mut seen[(x - summary.low) as usize], true);
         }
     });
     different

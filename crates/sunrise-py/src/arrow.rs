@@ -7,9 +7,11 @@ use arrow_array::ffi::{from_ffi, FFI_ArrowArray, FFI_ArrowSchema};
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::types::*;
 use arrow_array::{
-    make_array, Array, ArrayRef, Float32Array, Float64Array, LargeStringArray, StringArray, StringViewArray,
+    make_array, AnyDictionaryArray, Array, ArrayRef, BinaryArray, BinaryViewArray, Float32Array,
+    Float64Array, LargeBinaryArray, NullArray, StructArray,
 };
-use arrow_schema::{DataType, TimeUnit};
+use arrow_buffer::{i256, NullBuffer};
+use arrow_schema::{DataType, FieldRef, TimeUnit};
 use numpy::ndarray::ArrayView1;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -74,6 +76,9 @@ fn read_stream(capsule: &Bound<'_, PyCapsule>) -> PyResult<(DataType, Vec<ArrayR
 
 #[allow(unsafe_code)]
 fn import(array: FFI_ArrowArray, schema: &FFI_ArrowSchema) -> PyResult<ArrayRef> {
+    if matches!(DataType::try_from(schema), Ok(DataType::Null)) {
+        return Ok(Arc::new(NullArray::new(array.len()))); // some producers give it buffers, which Arrow does not
+    }
     // SAFETY: the producer vouches for what its structures point to; the array keeps it alive.
     let mut data = unsafe { from_ffi(array, schema) }.map_err(broken)?;
     data.align_buffers();
@@ -109,37 +114,59 @@ pub fn arrow_column(object: &Bound<'_, PyAny>) -> PyResult<ArrowColumn> {
 pub fn arrow_table(object: &Bound<'_, PyAny>) -> PyResult<Vec<(String, ArrowColumn)>> {
     let (dtype, chunks) = read(object)?;
     let DataType::Struct(fields) = dtype else {
-        return Err(PyTypeError::new_err(format!("the Arrow data is no table but of type {dtype}")));
+        return Err(PyTypeError::new_err(format!(
+            "the Arrow data is one column of type {dtype}, no table; pass a table of it (to_frame())"
+        )));
     };
-    let column = |j: usize| chunks.iter().map(|chunk| chunk.as_struct().column(j).clone()).collect();
-    let named = fields.iter().enumerate();
-    Ok(named
-        .map(|(j, field)| (field.name().clone(), ArrowColumn::new(field.data_type().clone(), column(j))))
-        .collect())
+    let column =
+        |j: usize| chunks.iter().map(|chunk| child(chunk.as_struct(), j)).collect::<PyResult<Vec<_>>>();
+    let named = |(j, field): (usize, &FieldRef)| {
+        Ok((field.name().clone(), ArrowColumn::new(field.data_type().clone(), column(j)?)))
+    };
+    fields.iter().enumerate().map(named).collect()
+}
+
+/// A column of a struct; where the struct is null, so is the cell.
+fn child(parent: &StructArray, j: usize) -> PyResult<ArrayRef> {
+    let column = parent.column(j);
+    if parent.null_count() == 0 || column.data_type() == &DataType::Null {
+        return Ok(column.clone());
+    }
+    let nulls = NullBuffer::union(parent.nulls(), column.nulls());
+    let data = column.to_data().into_builder().nulls(nulls).build().map_err(broken)?;
+    Ok(make_array(data))
 }
 
 /// Decimals, half floats and durations have no kernel of their own: they become floats, durations as seconds.
 fn plain(array: ArrayRef) -> ArrayRef {
-    macro_rules! seconds {
-        ($t:ty, $per_second:expr) => {{
+    macro_rules! parts {
+        ($t:ty, $unit:expr) => {{
             let parts = array.as_primitive::<$t>().iter();
-            Arc::new(parts.map(|x| x.map(|x| x as f64 / $per_second)).collect::<Float64Array>())
+            Arc::new(parts.map(|x| x.map(|x| x as f64 / $unit)).collect::<Float64Array>())
         }};
     }
     match array.data_type() {
-        DataType::Duration(TimeUnit::Second) => seconds!(DurationSecondType, 1.0),
-        DataType::Duration(TimeUnit::Millisecond) => seconds!(DurationMillisecondType, 1e3),
-        DataType::Duration(TimeUnit::Microsecond) => seconds!(DurationMicrosecondType, 1e6),
-        DataType::Duration(TimeUnit::Nanosecond) => seconds!(DurationNanosecondType, 1e9),
+        DataType::Duration(TimeUnit::Second) => parts!(DurationSecondType, 1.0),
+        DataType::Duration(TimeUnit::Millisecond) => parts!(DurationMillisecondType, 1e3),
+        DataType::Duration(TimeUnit::Microsecond) => parts!(DurationMicrosecondType, 1e6),
+        DataType::Duration(TimeUnit::Nanosecond) => parts!(DurationNanosecondType, 1e9),
         DataType::Float16 => {
             let halves = array.as_primitive::<Float16Type>();
             Arc::new(halves.iter().map(|x| x.map(f32::from)).collect::<Float32Array>())
         }
-        &DataType::Decimal128(_, scale) => {
+        &DataType::Decimal32(_, scale) => parts!(Decimal32Type, 10_f64.powi(i32::from(scale))),
+        &DataType::Decimal64(_, scale) => parts!(Decimal64Type, 10_f64.powi(i32::from(scale))),
+        &DataType::Decimal128(_, scale) => parts!(Decimal128Type, 10_f64.powi(i32::from(scale))),
+        &DataType::Decimal256(_, scale) => {
             let unit = 10_f64.powi(i32::from(scale));
-            let decimals = array.as_primitive::<Decimal128Type>();
-            Arc::new(decimals.iter().map(|x| x.map(|x| x as f64 / unit)).collect::<Float64Array>())
+            let decimals = array.as_primitive::<Decimal256Type>().iter();
+            let number = |x: i256| x.to_string().parse().unwrap_or(f64::NAN) / unit;
+            Arc::new(decimals.map(|x| x.map(number)).collect::<Float64Array>())
         }
+        // Text is looked at as bytes: nobody has vouched for its being UTF-8.
+        DataType::Utf8 => Arc::new(BinaryArray::from(array.as_string::<i32>().clone())),
+        DataType::LargeUtf8 => Arc::new(LargeBinaryArray::from(array.as_string::<i64>().clone())),
+        DataType::Utf8View => Arc::new(array.as_string_view().clone().to_binary_view()),
         _ => array,
     }
 }
@@ -185,25 +212,25 @@ fn is_text(dtype: &DataType) -> bool {
     }
 }
 
-/// A string to tell from others of its column; a short one lies in its view and is compared as a number.
+/// A cell to tell from others of its column; a short one is compared as a number.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Text<'a> {
+enum Label<'a> {
     Short(u128),
-    Long(&'a str),
+    Long(&'a [u8]),
 }
 
-impl Hash for Text<'_> {
+impl Hash for Label<'_> {
     #[inline(always)]
     fn hash<H: Hasher>(&self, state: &mut H) {
         match self {
-            Text::Short(view) => state.write_u64(*view as u64 ^ ((*view >> 64) as u64).rotate_left(21)),
-            Text::Long(text) => state.write(text.as_bytes()),
+            Label::Short(view) => state.write_u64(*view as u64 ^ ((*view >> 64) as u64).rotate_left(21)),
+            Label::Long(text) => state.write(text),
         }
     }
 }
 
-/// Calls `put` with the strings of some rows, `None` where one is null.
-fn each_text<'a>(array: &'a dyn Array, rows: Range<usize>, mut put: impl FnMut(Option<Text<'a>>)) {
+/// Calls `put` with the texts of some rows, `None` where one is null.
+fn each_text<'a>(array: &'a dyn Array, rows: Range<usize>, mut put: impl FnMut(Option<Label<'a>>)) {
     macro_rules! each {
         ($array:expr, $text:expr) => {{
             let array = $array;
@@ -213,30 +240,48 @@ fn each_text<'a>(array: &'a dyn Array, rows: Range<usize>, mut put: impl FnMut(O
             }
         }};
     }
-    /// Views hold strings up to this many bytes themselves, after their length.
+    /// Views hold texts up to this many bytes themselves, after their length.
     const INLINE: u32 = 12;
     match array.data_type() {
-        DataType::Utf8 => each!(array.as_string::<i32>(), |a: &'a StringArray, row| Text::Long(a.value(row))),
-        DataType::LargeUtf8 => {
-            each!(array.as_string::<i64>(), |a: &'a LargeStringArray, row| Text::Long(a.value(row)));
+        DataType::Binary => {
+            each!(array.as_binary::<i32>(), |a: &'a BinaryArray, row| Label::Long(a.value(row)));
         }
-        DataType::Utf8View => each!(array.as_string_view(), |a: &'a StringViewArray, row: usize| {
+        DataType::LargeBinary => {
+            each!(array.as_binary::<i64>(), |a: &'a LargeBinaryArray, row| Label::Long(a.value(row)));
+        }
+        DataType::BinaryView => each!(array.as_binary_view(), |a: &'a BinaryViewArray, row: usize| {
             let view = a.views()[row];
             if view as u32 <= INLINE {
-                Text::Short(view)
+                Label::Short(view)
             } else {
-                Text::Long(a.value(row))
+                Label::Long(a.value(row))
             }
         }),
         _ => (),
     }
 }
 
+/// The keys of a dictionary array, `None` where there is no value.
+fn keys(dictionary: &dyn AnyDictionaryArray) -> Vec<Option<usize>> {
+    let (keys, most) = (dictionary.keys(), dictionary.values().len());
+    macro_rules! each {
+        ($($dtype:ident => $t:ty),*) => {
+            match keys.data_type() {
+                $(DataType::$dtype => {
+                    let keys = keys.as_primitive::<$t>().iter();
+                    keys.map(|key| key.and_then(|key| usize::try_from(key).ok()).filter(|key| *key < most)).collect()
+                })*
+                _ => vec![None; keys.len()],
+            }
+        };
+    }
+    each!(Int8 => Int8Type, Int16 => Int16Type, Int32 => Int32Type, Int64 => Int64Type,
+        UInt8 => UInt8Type, UInt16 => UInt16Type, UInt32 => UInt32Type, UInt64 => UInt64Type)
+}
+
 impl ArrowColumn {
     fn new(dtype: DataType, chunks: Vec<ArrayRef>) -> Self {
-        let chunks: Vec<ArrayRef> = chunks.into_iter().map(plain).collect();
-        let dtype = chunks.first().map_or(dtype, |chunk| chunk.data_type().clone());
-        ArrowColumn { chunks, dtype }
+        ArrowColumn { chunks: chunks.into_iter().map(plain).collect(), dtype }
     }
 
     /// The column as the kernels read it.
@@ -255,38 +300,54 @@ impl ArrowColumn {
         Ok(Column::new(chunks?, view))
     }
 
-    /// The rows where a new string first stands, and a code for every row; `None` where there are no strings.
-    pub fn number_texts(&self, threads: usize) -> Option<(Vec<usize>, Vec<i32>)> {
-        if !is_text(&self.dtype) {
+    /// The rows where a new label first stands, and a code for every row; `None` where these are plain numbers.
+    pub fn number_labels(&self, threads: usize) -> Option<(Vec<usize>, Vec<i32>)> {
+        if !is_text(&self.dtype) && !matches!(self.dtype, DataType::Dictionary(..)) {
             return None;
         }
-        let parts = self.chunks.iter().flat_map(|chunk| {
+        let values: Vec<Option<ArrayRef>> = self.chunks.iter().map(dictionary_values).collect();
+        let parts = self.chunks.iter().zip(&values).flat_map(|(chunk, values)| {
             // A dictionary is numbered once for all its rows.
-            let most = if chunk.as_any_dictionary_opt().is_some() { 1 } else { 16 };
-            pieces(chunk.len(), 16_384, most).into_iter().map(move |rows| (chunk, rows))
+            let most = if values.is_some() { 1 } else { 16 };
+            pieces(chunk.len(), 16_384, most).into_iter().map(move |rows| (chunk, values, rows))
         });
-        Some(in_parts(threads, parts.collect(), |(chunk, rows)| {
+        Some(in_parts(threads, parts.collect(), |(chunk, values, rows)| {
             let mut numbering = Numbering::new(rows.len());
-            match chunk.as_any_dictionary_opt() {
-                Some(dictionary) => {
-                    let mut texts = Vec::with_capacity(dictionary.values().len());
-                    each_text(dictionary.values(), 0..dictionary.values().len(), |text| {
-                        texts.push((text, None))
-                    });
-                    let nulls = dictionary.keys().nulls();
-                    for (row, key) in dictionary.normalized_keys().into_iter().enumerate() {
-                        let there = nulls.is_none_or(|nulls| nulls.is_valid(row));
-                        let code = match texts.get_mut(key).filter(|_| there) {
-                            Some((Some(text), code)) => *code.get_or_insert_with(|| numbering.code(*text)),
+            match (chunk.as_any_dictionary_opt(), values) {
+                (Some(dictionary), Some(values)) => {
+                    let mut codes: Vec<(Option<Label>, Option<i32>)> = Vec::with_capacity(values.len());
+                    each_label(values, |label| codes.push((label, None)));
+                    for key in keys(dictionary) {
+                        let code = match key.and_then(|key| codes.get_mut(key)) {
+                            Some((Some(label), code)) => *code.get_or_insert_with(|| numbering.code(*label)),
                             _ => -1,
                         };
                         numbering.push_code(code);
                     }
                 }
-                None => each_text(chunk, rows, |text| numbering.push(text)),
+                _ => each_text(chunk, rows, |text| numbering.push(text)),
             }
             numbering
         }))
+    }
+}
+
+/// The values of a dictionary array, as they are compared; `None` for any other array.
+fn dictionary_values(array: &ArrayRef) -> Option<ArrayRef> {
+    array.as_any_dictionary_opt().map(|dictionary| plain(dictionary.values().clone()))
+}
+
+/// Calls `put` with every value of a dictionary, text or number.
+fn each_label<'a>(values: &'a ArrayRef, mut put: impl FnMut(Option<Label<'a>>)) {
+    match self::values(values) {
+        None => each_text(values, 0..values.len(), put),
+        Some(numbers) => {
+            let nulls = values.nulls();
+            Column::new([Chunk::new(numbers)], View::Itself).each_key(|row, key| {
+                let there = nulls.is_none_or(|nulls| nulls.is_valid(row));
+                put(key.filter(|_| there).map(|key| Label::Short(u128::from(key))));
+            });
+        }
     }
 }
 
@@ -296,9 +357,21 @@ impl ArrowColumn {
         self.chunks.iter().map(|chunk| chunk.len()).sum()
     }
 
-    /// What the column holds: number, bool, text, null, date, or the name of a type that cannot be used.
+    /// What the column holds: number, bool, text (or other categories), null, date, or the type that cannot be used.
     #[getter]
     fn kind(&self) -> String {
+        let number = |dtype: &DataType| {
+            dtype.is_integer()
+                || dtype.is_floating()
+                || matches!(
+                    dtype,
+                    DataType::Duration(_)
+                        | DataType::Decimal32(..)
+                        | DataType::Decimal64(..)
+                        | DataType::Decimal128(..)
+                        | DataType::Decimal256(..)
+                )
+        };
         match &self.dtype {
             DataType::Boolean => "bool".into(),
             DataType::Null => "null".into(),
@@ -307,33 +380,41 @@ impl ArrowColumn {
             | DataType::Timestamp(..)
             | DataType::Time32(_)
             | DataType::Time64(_) => "date".into(),
+            DataType::Dictionary(_, of) if number(of) || is_text(of) || **of == DataType::Boolean => {
+                "text".into()
+            }
             dtype if is_text(dtype) => "text".into(),
-            dtype if dtype.is_numeric() || matches!(dtype, DataType::Duration(_)) => "number".into(),
+            dtype if number(dtype) => "number".into(),
             other => other.to_string(),
         }
     }
 
-    /// Whether the numbers have fewer digits than a float64's.
+    /// The type as Arrow calls it.
     #[getter]
-    fn single(&self) -> bool {
-        self.dtype == DataType::Float32
+    fn dtype(&self) -> String {
+        self.dtype.to_string()
     }
 
     /// The cells of some rows as Python's own values; a null is None.
     fn take<'py>(&self, py: Python<'py>, rows: Vec<usize>) -> PyResult<Vec<Option<Bound<'py, PyAny>>>> {
-        rows.into_iter().map(|row| self.cell(py, row)).collect()
-    }
-}
-
-impl ArrowColumn {
-    fn cell<'py>(&self, py: Python<'py>, mut row: usize) -> PyResult<Option<Bound<'py, PyAny>>> {
-        for chunk in &self.chunks {
-            if row < chunk.len() {
-                return value(py, chunk, row);
+        let dictionaries: Vec<Option<(Vec<Option<usize>>, ArrayRef)>> = self
+            .chunks
+            .iter()
+            .map(|chunk| Some((keys(chunk.as_any_dictionary_opt()?), dictionary_values(chunk)?)))
+            .collect();
+        let cell = |mut row: usize| {
+            for (chunk, dictionary) in self.chunks.iter().zip(&dictionaries) {
+                if row < chunk.len() {
+                    return match dictionary {
+                        None => value(py, chunk, row),
+                        Some((keys, values)) => keys[row].map_or(Ok(None), |key| value(py, values, key)),
+                    };
+                }
+                row -= chunk.len();
             }
-            row -= chunk.len();
-        }
-        Err(PyValueError::new_err("there is no such row"))
+            Err(PyValueError::new_err("there is no such row"))
+        };
+        rows.into_iter().map(cell).collect()
     }
 }
 
@@ -342,18 +423,18 @@ fn value<'py>(py: Python<'py>, array: &dyn Array, row: usize) -> PyResult<Option
     if array.is_null(row) || array.data_type() == &DataType::Null {
         return Ok(None);
     }
-    if let Some(dictionary) = array.as_any_dictionary_opt() {
-        let key = dictionary.normalized_keys()[row];
-        return value(py, dictionary.values().as_ref(), key);
-    }
+    let text = |bytes: &[u8]| match std::str::from_utf8(bytes) {
+        Ok(text) => Ok(text.into_pyobject(py)?.into_any()),
+        Err(_) => Err(PyValueError::new_err(format!("the text in row {row} is not UTF-8"))),
+    };
     macro_rules! number {
         ($($dtype:pat => $t:ty),* $(,)?) => {
             match array.data_type() {
                 $($dtype => array.as_primitive::<$t>().value(row).into_pyobject(py)?.into_any(),)*
                 DataType::Boolean => array.as_boolean().value(row).into_pyobject(py)?.to_owned().into_any(),
-                DataType::Utf8 => array.as_string::<i32>().value(row).into_pyobject(py)?.into_any(),
-                DataType::LargeUtf8 => array.as_string::<i64>().value(row).into_pyobject(py)?.into_any(),
-                DataType::Utf8View => array.as_string_view().value(row).into_pyobject(py)?.into_any(),
+                DataType::Binary => text(array.as_binary::<i32>().value(row))?,
+                DataType::LargeBinary => text(array.as_binary::<i64>().value(row))?,
+                DataType::BinaryView => text(array.as_binary_view().value(row))?,
                 other => return Err(PyTypeError::new_err(format!("cells of type {other} cannot be used"))),
             }
         };

@@ -9,7 +9,7 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 use sunrise_core::columns::{Chunk, Column, Values, View};
-use sunrise_core::fault::Fault;
+use sunrise_core::fault::{CellFault, Fault};
 use sunrise_core::labels::{self, Numbering};
 use sunrise_core::summary::summarise;
 
@@ -117,12 +117,16 @@ pub fn encode_column<'py>(
 ) -> PyResult<(Integers<'py>, Codes<'py>)> {
     if let Source::Arrow(arrow) = &column {
         let arrow = arrow.get();
-        if let Some(found) = py.detach(|| arrow.number_texts(threads)) {
+        if let Some(found) = py.detach(|| arrow.number_labels(threads)) {
             return Ok(numbered(py, found));
         }
     }
     let column = column.column(View::Itself).map_err(raise)?;
-    Ok(numbered(py, py.detach(|| labels::cells(&column))))
+    let (first, codes) = py.detach(|| labels::cells(&column));
+    match first.iter().map(|&row| (row, column.number(row))).find(|(_, value)| value.is_infinite()) {
+        None => Ok(numbered(py, (first, codes))),
+        Some((row, value)) => Err(raise(Fault::Cell { what: CellFault::Infinite, row, column: 0, value })),
+    }
 }
 
 /// The same for Python strings and None; None itself where another object is among them.

@@ -68,10 +68,10 @@ class Column:
     def _values(self, rows: Any) -> list[Any]:
         """The cells of some rows as Python has them."""
         if isinstance(self.cells, np.ndarray):
-            values = self.cells[rows]
-            return list(values.astype(bool) if self.kind == "bool" else values)
-        values = self.cells.take(rows.tolist())
-        return [np.float32(value) for value in values] if self.cells.single else values
+            cells = self.cells[rows]
+            return list(cells.astype(bool) if self.kind == "bool" else cells)
+        values: list[Any] = self.cells.take(rows.tolist())
+        return [np.float32(value) for value in values] if self.cells.dtype == "Float32" else values
 
     def numbers(self, rows: Any = slice(None)) -> Floats:
         """The cells of some rows as floats; NaN is missing."""

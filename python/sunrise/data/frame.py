@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -13,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sunrise import _native
-from sunrise.arrays import Floats
+from sunrise.arrays import Floats, Mask
 from sunrise.data.column import Column, Levels
 from sunrise.levels import named
 
@@ -62,20 +63,30 @@ def library_of(X: Any) -> str | None:
 
 def frame_of(X: Any) -> Frame:
     """Read a table of any kind."""
+    if isinstance(X, Frame):
+        return X
     library = library_of(X)
-    if library == "pandas" and hasattr(X, "iloc") and X.ndim == 2:
+    if hasattr(X, "collect"):
+        raise TypeError(f"X is lazy ({type(X).__name__}): pass X.collect().")
+    if library in ("pandas", "polars") and not hasattr(X, "columns"):
+        raise ValueError(
+            f"X is one column ({type(X).__name__}), no table. Pass a table of it, such as X.to_frame()."
+        )
+    if library == "pandas":
         names = tuple(X.columns)
-        return Frame(names, len(X), lambda j: _pandas_column(names[j], X.iloc[:, j]), library, index=X.index)
+        # Columns that are merely numbered have no names.
+        is_named = names != tuple(range(len(names)))
+        return Frame(
+            names, len(X), lambda j: _pandas_column(names[j], X.iloc[:, j]), library, is_named, index=X.index
+        )
     if library == "polars" and hasattr(X, "get_columns"):
         columns = X.get_columns()
-        return Frame(tuple(X.columns), len(X), lambda j: _polars_column(columns[j]), library)
+        return Frame(tuple(X.columns), len(X), lambda j: _polars_column(columns[j].name, columns[j]), library)
     if library == "pyarrow" and hasattr(X, "column_names"):
         names = tuple(X.column_names)
         return Frame(names, X.num_rows, lambda j: _arrow_column(names[j], X.column(j)), library)
     if isinstance(X, dict):
         return _dict_frame(X)
-    if hasattr(X, "collect"):
-        raise TypeError(f"X is lazy ({type(X).__name__}): pass X.collect().")
     if hasattr(X, "__arrow_c_stream__") or hasattr(X, "__arrow_c_array__"):
         table = _native.arrow_table(X)
         n_rows = len(table[0][1]) if table else 0
@@ -85,10 +96,15 @@ def frame_of(X: Any) -> Frame:
 
 def _dict_frame(X: dict[Any, Any]) -> Frame:
     """A dict of columns; a dict of single values is one record."""
-    if not any(isinstance(v, list | tuple | np.ndarray) or (hasattr(v, "__len__") and not isinstance(v, str))
-               for v in X.values()):  # fmt: skip
-        X = {name: [value] for name, value in X.items()}
     names = tuple(X)
+    alone = [name for name, value in X.items() if isinstance(value, str) or not hasattr(value, "__len__")]
+    if len(alone) == len(X):
+        X = {name: [value] for name, value in X.items()}
+    elif alone:
+        raise ValueError(
+            f"column {alone[0]!r} is a single value ({X[alone[0]]!r}) where others are columns. Give every column all "
+            "its cells, or one record nothing but values."
+        )
     lengths = {name: len(column) for name, column in X.items()}
     n_rows = next(iter(lengths.values()), 0)
     for name, length in lengths.items():
@@ -101,7 +117,7 @@ def _dict_frame(X: dict[Any, Any]) -> Frame:
 
 def _array_frame(X: Any) -> Frame:
     """A matrix, or rows in a list; columns are known by position."""
-    array = np.asarray(X)
+    array = _filled(X) if isinstance(X, np.ma.MaskedArray) else np.asarray(X)
     if array.dtype.kind in "USO" and not isinstance(X, np.ndarray):
         array = np.array(X, dtype=object)  # NumPy would turn [1, "a"] into strings
     if array.ndim != 2:
@@ -115,6 +131,15 @@ def _array_frame(X: Any) -> Frame:
         return _numpy_column(j, array[:, j])
 
     return Frame(tuple(range(array.shape[1])), len(array), read, is_named=False, matrix=matrix)
+
+
+def _filled(X: Any) -> NDArray[Any]:
+    """A masked array with its masked cells missing."""
+    if not np.ma.getmaskarray(X).any():
+        return np.asarray(X.data)
+    if X.dtype.kind in "iuf":
+        return np.asarray(X.astype(np.float64).filled(np.nan))
+    return np.asarray(X.astype(object).filled(None))
 
 
 def readable(x: Any) -> bool:
@@ -143,16 +168,30 @@ def _any_column(name: Any, values: Any) -> Column:
     """A column of a dict: a series of any library, an array or a list."""
     library = library_of(values)
     if library == "pandas":
-        return _pandas_column(name, values if hasattr(values, "array") else type(values)(values).to_series())
+        return _pandas_column(name, sys.modules["pandas"].Series(values))
+    if library == "polars":
+        return _polars_column(name, values)
     if hasattr(values, "__arrow_c_stream__") or hasattr(values, "__arrow_c_array__"):
-        return _arrow_column(name, values, getattr(getattr(values, "dtype", None), "categories", None))
-    array = values if isinstance(values, np.ndarray) else np.asarray(values)
-    if array.dtype.kind in "USO" and not isinstance(values, np.ndarray):
-        array = np.empty(len(values), dtype=object)
-        array[:] = list(values)
-    if array.ndim != 1:
-        raise ValueError(f"column {name!r} must be one-dimensional; its shape is {array.shape}.")
-    return _numpy_column(name, array)
+        return _arrow_column(name, values)
+    if isinstance(values, np.ma.MaskedArray):
+        values = _filled(values)
+    if not isinstance(values, np.ndarray):
+        values = _listed(list(values))
+    if values.ndim != 1:
+        raise ValueError(f"column {name!r} must be one-dimensional; its shape is {values.shape}.")
+    return _numpy_column(name, values)
+
+
+def _listed(values: list[Any]) -> NDArray[Any]:
+    """A list as an array; NumPy would turn [1, "a"] into strings, and knows neither None nor lists within."""
+    if all(type(value) is float or type(value) is int for value in values):
+        try:
+            return np.asarray(values) if values else np.empty(0)
+        except OverflowError:
+            pass
+    array = np.empty(len(values), dtype=object)
+    array[:] = values
+    return array
 
 
 def _pandas_column(name: Any, series: Any) -> Column:
@@ -163,6 +202,8 @@ def _pandas_column(name: Any, series: Any) -> Column:
         return Column(name, "level", len(series), known=levels, declared=names)
     if isinstance(dtype, np.dtype):
         return _numpy_column(name, series.to_numpy())
+    if dtype.name.startswith(("period", "datetime64")):
+        refuse_dates(f"column {name!r}")
     try:
         arrow = series.array.__arrow_array__()
     except (ImportError, AttributeError):  # without pyarrow, or a type Arrow does not have
@@ -173,14 +214,20 @@ def _pandas_column(name: Any, series: Any) -> Column:
     return _arrow_column(name, arrow)
 
 
-def _polars_column(series: Any) -> Column:
+def _polars_column(name: Any, series: Any) -> Column:
     # The dictionary of a plain categorical may hold strings of other columns; only an Enum declares its own.
     declared = series.dtype.categories if type(series.dtype).__name__ == "Enum" else None
-    return _arrow_column(series.name, series, declared)
+    return _arrow_column(name, series, declared)
 
 
 def _arrow_column(name: Any, values: Any, declared: Any = None) -> Column:
-    column = _column_of_arrow(name, _native.arrow_column(values))
+    try:
+        cells = _native.arrow_column(values)
+    except ValueError as error:
+        raise ValueError(
+            f"column {name!r} cannot be used: {error}. Drop it, or cast it to another type."
+        ) from None
+    column = _column_of_arrow(name, cells)
     if declared is None:
         return column
     return Column(name, "level", column.n_rows, column.cells, declared=named(declared))
@@ -230,22 +277,40 @@ def _object_column(name: Any, values: NDArray[Any]) -> Column:
                 "astype(str), and missing cells None."
             )
         kind = next(iter(present), None)
-        if kind in ("number", "bool"):
-            numbers = np.full(n, np.nan)
-            numbers[there] = [float(value) for value in values[there]]
-            return Column(name, kind, n, numbers)
         # Strings with NaN or pd.NA among them, or such as Rust does not know (lone surrogates).
-        distinct = {text: k for k, text in enumerate(dict.fromkeys(values[there].tolist()))}
-        codes = np.array(
-            [distinct.get(v, -1) if h else -1 for v, h in zip(values, there, strict=True)], np.int32
-        )
+        distinct = {value: k for k, value in enumerate(dict.fromkeys(values[there].tolist()))}
+        codes = np.array([distinct[v] if h else -1 for v, h in zip(values, there, strict=True)], np.int32)
         texts = list(distinct)
+        if kind in _NUMBERS:
+            numbers = _numbers(name, values, there, kind)
+            # Floats do not tell large integers apart; their names do.
+            large = any(isinstance(value, int) and abs(value) > 2**53 for value in texts)
+            known = Levels.of(named(texts), codes) if large else None
+            return Column(name, "bool" if kind == "bool" else "number", n, numbers, known)
     else:
         first, codes = coded
         texts = values[first].tolist()
     if not texts:
         return Column(name, "empty", n)
     return Column(name, "level", n, known=Levels.of(named(texts), codes))
+
+
+#: Kinds of objects that become numbers, and how.
+_NUMBERS: dict[str, Callable[[Any], float]] = {
+    "number": float,
+    "bool": float,
+    "duration": lambda value: value / datetime.timedelta(seconds=1),
+}
+
+
+def _numbers(name: Any, values: NDArray[Any], there: Mask, kind: str) -> Floats:
+    """Objects as floats; NaN is missing."""
+    numbers = np.full(len(values), np.nan)
+    try:
+        numbers[there] = [_NUMBERS[kind](value) for value in values[there]]
+    except OverflowError:
+        raise ValueError(f"column {name!r} holds numbers beyond the range of floats. Rescale it.") from None
+    return numbers
 
 
 def _kind_of(name: Any, value: Any) -> str:
@@ -255,6 +320,8 @@ def _kind_of(name: Any, value: Any) -> str:
         return "bool"
     if isinstance(value, Number | Decimal) and not isinstance(value, complex):
         return "number"
+    if isinstance(value, datetime.timedelta):
+        return "duration"
     if isinstance(value, datetime.date | datetime.time | np.datetime64):
         refuse_dates(f"column {name!r}")
     # scikit-learn's checks ask for this very kind of error where a cell is no scalar.

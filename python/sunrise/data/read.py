@@ -19,7 +19,7 @@ from sunrise.data.frame import Frame, durations, in_place, is_missing, library_o
 from sunrise.family import Family
 from sunrise.levels import MISSING, named
 from sunrise.schema import Part
-from sunrise.support import LEVELS, Support
+from sunrise.support import LEVELS, REAL, Support
 from sunrise.threads import threads
 
 
@@ -134,7 +134,7 @@ def _with_remedy(error: ValueError) -> ValueError:
 
 
 def _place(names: Any, row: int, column: int) -> str:
-    name = column if names is None else repr(str(names[column]))
+    name = column if names is None else repr(names[column])
     return f"column {name}, row {row}"
 
 
@@ -172,16 +172,29 @@ def numbers(column: Column, family: Family) -> Column:
     """The column, which must hold numbers."""
     if column.kind != "level":
         return column
-    row = int(np.argmax(column.levels.codes >= 0))
+    present = column.levels.codes >= 0
+    if not present.any():
+        return Column(column.name, "empty", column.n_rows)
+    row = int(np.argmax(present))
     raise ValueError(
         f"column {column.name!r} holds text ({column.shown(row)!r} in row {row}), and {family.name} takes numbers. "
         'Give numbers as numbers; a column of categories is for families={...: "categorical"}.'
     )
 
 
+def plain_levels(column: Column, n_jobs: int | None) -> Levels:
+    """The levels of a column."""
+    try:
+        return column.levels_by(n_jobs)
+    except _native.CellError as error:
+        refuse_cell("NaiveBayes", [column.name], error.args, REAL)
+    except ValueError as error:  # text that is none
+        raise ValueError(f"column {column.name!r}: {error}. Decode it before, or drop it.") from None
+
+
 def levels(column: Column, family: Family, n_jobs: int | None = None) -> Levels:
     """The levels of a column; where missing is a level of its own, missing cells have it."""
-    names, codes = column.levels_by(n_jobs)
+    names, codes = plain_levels(column, n_jobs)
     if not family.missing_is_level:
         return Levels(names, codes)
     more = np.append(names, named([MISSING]))
@@ -229,14 +242,8 @@ def target(who: str, y: Any, n_rows: int) -> tuple[Labels, Codes]:
         raise ValueError(
             f"{who} requires y to be passed, but the target y is None. Pass one label for every row of X."
         )
-    if isinstance(y, _native.ArrowColumn) or library_of(y) in ("polars", "pyarrow"):
-        return _arrow_target(y, n_rows)
-    if (
-        library_of(y) == "pandas"
-        and hasattr(getattr(y, "array", None), "__arrow_array__")
-        and y.dtype == "string"
-    ):
-        return _arrow_target(y.array.__arrow_array__(), n_rows)
+    if (found := arrow_target(y, n_rows)) is not None:
+        return found
     if not (type(y) is np.ndarray and y.ndim == 1):
         y = column_or_1d(labels.as_array(y), warn=True)
     _refuse_other_length(len(y), n_rows)
@@ -253,16 +260,40 @@ def _refuse_other_length(n_labels: int, n_rows: int) -> None:
         )
 
 
-def _arrow_target(y: Any, n_rows: int) -> tuple[Labels, Codes]:
-    """Labels of an Arrow column: only the different ones become Python's."""
-    column = y if isinstance(y, _native.ArrowColumn) else _native.arrow_column(y)
+def _arrow_of(y: Any) -> _native.ArrowColumn | None:
+    """Labels as an Arrow column, where that is what they are."""
+    library = library_of(y)
+    if isinstance(y, _native.ArrowColumn):
+        return y
+    if library in ("polars", "pyarrow"):
+        return _native.arrow_column(y)
+    dtype = getattr(y, "dtype", None)
+    if library != "pandas" or dtype is None or isinstance(dtype, np.dtype) or hasattr(dtype, "categories"):
+        return None
+    try:
+        return _native.arrow_column(y.array.__arrow_array__())
+    except (ImportError, AttributeError):
+        return None
+
+
+def arrow_target(y: Any, n_rows: int) -> tuple[Labels, Codes] | None:
+    """Labels of an Arrow column: only the different ones become Python's. None where it is not for Arrow."""
+    column = _arrow_of(y)
+    if column is None:
+        return None
     _refuse_other_length(len(column), n_rows)
+    if column.kind == "date" and hasattr(y, "to_numpy"):
+        days = y.to_numpy(**({"zero_copy_only": False} if library_of(y) == "pyarrow" else {}))
+        return labels.encode(_careful_labels(np.asarray(days)))
+    if column.kind == "null":
+        _refuse_missing_label(np.ones(n_rows, bool))
     if column.kind not in ("number", "bool", "text"):
         raise ValueError(f"Unknown label type: {column.kind}. Labels are strings, numbers or yes and no.")
-    first, codes = _native.encode_column(column, threads(None, n_rows))
+    first, codes = _native.encode_column(column, threads(None, 4 * n_rows))
     _refuse_missing_label(codes < 0)
     values = column.take(first.tolist())
-    distinct = np.array(values, dtype=object if column.kind == "text" else None)
+    plain = column.dtype.lower() if column.dtype.lower() in np.sctypeDict else None
+    distinct = np.array(values, dtype=object if column.kind == "text" else plain)
     classes = labels.sort(_careful_labels(distinct) if distinct.dtype.kind == "f" else distinct)
     return classes, _native.replaced(codes, labels.locate(classes, distinct).astype(np.int32))
 

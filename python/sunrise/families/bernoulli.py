@@ -51,14 +51,12 @@ class Bernoulli(Smoothed, Family):
         """Any number if there is a threshold, else numbers from 0 to 1."""
         return BINARY if self.binarize is None else replace(REAL, above=float(self.binarize))
 
-    def complaint(self, stats: Sums) -> str | None:
+    def complaint(self, stats: Sums) -> tuple[int, str] | None:
         """Refuse more ones than rows, which forgetting zeros that were never there would leave."""
-        if (stats.x > stats.seen * (1 + 1e-9)).any():
-            return (
-                "These rows cannot be forgotten: they would leave more ones than rows. "
-                "Forget only rows that were fitted."
-            )
-        return None
+        many = (stats.x > stats.seen * (1 + 1e-9)).any(axis=0)
+        if not many.any():
+            return None
+        return int(np.argmax(many)), "would have more ones than rows left. Forget only rows that were fitted."
 
     def posterior(self, stats: Sums) -> Beta:
         """Beta(alpha + ones, alpha + zeros)."""

@@ -43,7 +43,7 @@ class Exponential(Family):
         """Numbers from 0."""
         return Support("a number, 0 or more", lowest=0.0)
 
-    def complaint(self, stats: Sums) -> str | None:
+    def complaint(self, stats: Sums) -> tuple[int, str] | None:
         """Refuse numbers whose sums leave the range of floats."""
         return too_large(stats.x)
 

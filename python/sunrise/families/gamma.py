@@ -58,7 +58,7 @@ class Gamma(Family):
         """Numbers above 0, and their logarithms."""
         return replace(POSITIVE, views=(X, LOG))
 
-    def complaint(self, stats: Sums) -> str | None:
+    def complaint(self, stats: Sums) -> tuple[int, str] | None:
         """Refuse numbers whose sums leave the range of floats."""
         return too_large(stats.x, n_views=2)
 

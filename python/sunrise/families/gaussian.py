@@ -18,7 +18,7 @@ from sunrise.forms import Linear
 from sunrise.given import given_parameters
 from sunrise.look import Look
 from sunrise.moments import Moments
-from sunrise.priors import normal_posterior, normal_prior
+from sunrise.priors import normal_posterior, normal_prior, too_large
 from sunrise.single import OneFamily
 from sunrise.stats import per_row
 from sunrise.support import REAL, Support
@@ -65,15 +65,9 @@ class Gaussian(Family):
         """Any finite number."""
         return REAL
 
-    def complaint(self, stats: Moments) -> str | None:
+    def complaint(self, stats: Moments) -> tuple[int, str] | None:
         """Refuse numbers whose squares leave the range of floats."""
-        if not np.isfinite(stats.x2).all():
-            column = int(np.argmin(np.isfinite(stats.x2).all(axis=0)))
-            return (
-                f"column {column} holds numbers too large for their squares to be added (beyond 1e150). "
-                "Rescale it: divide it by a power of ten."
-            )
-        return None
+        return too_large(stats.x2, "too large for their squares to be added (beyond 1e150)")
 
     def params(self, stats: Moments, class_weight: Floats) -> GaussianParams:
         """Means and smoothed variances; a class that saw nothing of a column has the column's own."""
