@@ -264,31 +264,28 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     ) -> tuple[Schema, Stats]:
         """The statistics of some rows, and their schema, which is chosen where there is none yet."""
         who, table = type(self).__name__, self._open(X, fitting=schema is None)
-        label = None
-        if isinstance(table, Frame):
-            table, y, label = read.labelled(who, X, table, y)
-            n_rows = table.n_rows
-        else:
-            n_rows = table.shape[0]
-            if isinstance(y, str):
-                raise ValueError(
-                    f"y is {y!r}, which is no column of a sparse matrix. Pass the labels themselves."
-                )
+        if not isinstance(table, Frame):
+            if schema is None:
+                schema = Schema.whole(family_of_matrix(settings.families, table), table.shape[1])
+            if schema.is_matrix:
+                observer = self._observer(who, settings, y, sample_weight, table.shape[0])
+                names = getattr(self, "feature_names_in_", None)
+                return schema, observer.matrix(table, schema.parts[0].family, names)
+            table = frame_of(table.numbers())
+        table, y, label = read.labelled(who, X, table, y)
+        observer = self._observer(who, settings, y, sample_weight, table.n_rows)
+        if schema is not None:
+            return observer.frame(align(table, schema), schema, settings.families)
+        schema, stats = observer.frame(table, None, settings.families)
+        self._name_columns(schema)
+        return replace(schema, label=label), stats
+
+    def _observer(self, who: str, settings: Settings, y: Any, sample_weight: Any, n_rows: int) -> Observer:
         classes, codes = read.target(who, y, n_rows)
         weight = read.weights(sample_weight, n_rows)
         if n_rows == 0 or len(classes) == 0:
             raise ValueError("Found no rows to fit. Pass at least one.")
-        observer = Observer(classes, codes, weight, settings.n_jobs, who)
-        if isinstance(table, Frame):
-            if schema is not None:
-                return observer.frame(align(table, schema), schema, settings.families)
-            schema, stats = observer.frame(table, None, settings.families)
-            self._name_columns(schema)
-            return replace(schema, label=label), stats
-        if schema is None:
-            schema = Schema.whole(family_of_matrix(settings.families, table), table.shape[1])
-        family = schema.parts[0].family
-        return schema, observer.matrix(table, family, getattr(self, "feature_names_in_", None))
+        return Observer(classes, codes, weight, settings.n_jobs, who)
 
     def _name_columns(self, schema: Schema) -> None:
         self.__dict__["n_features_in_"] = len(schema.names)

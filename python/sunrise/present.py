@@ -69,14 +69,13 @@ class Model(Protocol):
 
 def present(table: Frame | Block, model: Model) -> Batch:
     """One block of cells for every block of the model."""
-    parts = model.parts
     if not isinstance(table, Frame):
-        if len(parts) == 1 and not parts[0].family.reads_levels:
+        if model.schema.is_matrix:
             return Batch(table.shape[0], (table,))
         table = frame_of(table.numbers())
     table = align(table, model.schema)
     blocks: list[Block] = []
-    for k, part in enumerate(parts):
+    for k, part in enumerate(model.parts):
         if not part.family.reads_levels:
             blocks.append(read.matrix_block(table, part))
             continue

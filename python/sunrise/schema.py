@@ -75,6 +75,14 @@ class Schema:
                 families[key] = choice.family
         return tuple(Part(families[key], tuple(columns)) for key, columns in blocks.items())
 
+    @property
+    def is_matrix(self) -> bool:
+        """Whether the model is one block of numbers, so that a matrix can be read as it is."""
+        parts = self.parts
+        return (
+            len(parts) == 1 and len(parts[0].columns) == len(self.names) and not parts[0].family.reads_levels
+        )
+
     def shape(self, j: int) -> tuple[Any, ...] | None:
         """What shaped the statistics of a column: models must agree on it to be merged."""
         family = self.choices[j].family

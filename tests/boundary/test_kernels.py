@@ -62,6 +62,16 @@ def scoring(kind, *block, shape=(CLASSES,), dtype=np.float64):
 #: A kernel and what makes arguments it likes.
 CALLS = {
     "encode_integers": (_native.encode_integers, lambda: [Y.astype(np.int64)]),
+    "encode_column": (_native.encode_column, lambda: [X[:, 0].copy(), 2]),
+    "replaced": (_native.replaced, lambda: [Y, np.array([5, 6, 7], np.int32)]),
+    "summary": (_native.summary, lambda: [X[:, 0].copy(), W, 20]),
+    "numbers_of": (_native.numbers_of, lambda: [X[:, 0].copy(), np.array([0, 3, 4])]),
+    "sums_columns": (
+        _native.sums_of,
+        lambda: [[(X[:, 0].copy(), "x"), (X[:, 1].copy(), "cos x")], REAL, Y, W, CLASSES, 2],
+    ),
+    "moments_columns": (_native.moments_of, lambda: [[(X[:, 0] + 1, "log x")], COUNTS, Y, W, CLASSES, 2]),
+    "counts_columns": (_native.counts_of, lambda: [[(Y, "level"), (Y, "level")], Y, W, CLASSES, 2]),
     "encode_strings": (_native.encode_strings, lambda: [np.frombuffer(b"aabbaacc", np.uint8), 2]),
     "totals": (_native.totals, lambda: [Y, W, CLASSES]),
     "sums_dense": (_native.sums_of, lambda: [X, COUNTS, Y, W, CLASSES, 2]),
@@ -74,6 +84,10 @@ CALLS = {
     "counts_sparse": (_native.counts_of, lambda: [CSR, Y, W, CLASSES, 2]),
     "score_dense": (score, scoring("dense", X, COUNTS, *native._dense(PLAIN))),
     "score_anchored": (score, scoring("dense", X, REAL, *native._dense(ANCHORED))),
+    "score_columns": (
+        score,
+        scoring("dense", [(X[:, j].copy(), "x") for j in range(COLUMNS)], COUNTS, *native._dense(PLAIN)),
+    ),
     "score_best": (score, scoring("dense", X, BINARY, *native._dense(PLAIN), shape=(), dtype=np.int64)),
     "score_sparse": (score, scoring("sparse", CSR, COUNTS, *native._sparse(PLAIN))),
     "score_sparse_anchored": (score, scoring("sparse", CSR, REAL, *native._sparse(ANCHORED))),
@@ -302,3 +316,38 @@ blocks = [("dense", (x, real, one, None, None, None, None, False))]"""
         "score(blocks, one, one, np.empty((1, 1)), 'joint', 1)",
     ]
     assert refused_without_memory(setting, calls) == calls
+
+
+def test_objects_are_numbered_where_all_are_strings():
+    objects = np.array(["a", None, "b", "a"], dtype=object)
+    first, codes = _native.encode_objects(objects)
+    assert (first.tolist(), codes.tolist()) == ([0, 2], [0, -1, 1, 0])
+    assert _native.encode_objects(objects[::-2])[1].tolist() == [0, -1]
+    for odd in (1, np.nan, b"a", "\ud800", [], object()):
+        objects[3] = odd
+        assert _native.encode_objects(objects) is None
+    for wrong in (np.zeros(3), "abc", None, np.empty((2, 2), dtype=object)):
+        with pytest.raises(TypeError):
+            _native.encode_objects(wrong)
+
+
+@pytest.mark.parametrize("wrong", [None, 1, "x", object(), np.zeros(2), [1, 2]])
+def test_what_is_no_arrow_data_is_refused(wrong):
+    for door in (_native.arrow_column, _native.arrow_table):
+        with pytest.raises(TypeError, match="Arrow PyCapsule interface"):
+            door(wrong)
+
+
+def test_capsules_of_another_kind_are_refused():
+    class Liar:
+        def __init__(self, answer):
+            self.answer = answer
+
+        def __arrow_c_stream__(self, requested_schema=None):
+            return self.answer
+
+    import datetime
+
+    for answer in (None, 1, datetime.datetime_CAPI):
+        with pytest.raises((TypeError, ValueError)):
+            _native.arrow_column(Liar(answer))

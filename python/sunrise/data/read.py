@@ -242,6 +242,8 @@ def target(who: str, y: Any, n_rows: int) -> tuple[Labels, Codes]:
         raise ValueError(
             f"{who} requires y to be passed, but the target y is None. Pass one label for every row of X."
         )
+    if isinstance(y, str):
+        raise ValueError(f"y is {y!r}, and X has no column of that name. Pass the labels themselves.")
     if (found := arrow_target(y, n_rows)) is not None:
         return found
     if not (type(y) is np.ndarray and y.ndim == 1):
