@@ -109,12 +109,20 @@ impl Tallies {
     /// Counts a block of rows, or says which (row, column) holds a negative code.
     #[inline(always)]
     fn add(&mut self, codes: &[i64], rows: Rows) -> Result<(), (usize, usize)> {
+        match self.columns {
+            1 => self.add_rows(codes, 1, rows), // compiled apart: no loop over the columns of a row
+            columns => self.add_rows(codes, columns, rows),
+        }
+    }
+
+    #[inline(always)]
+    fn add_rows(&mut self, codes: &[i64], columns: usize, rows: Rows) -> Result<(), (usize, usize)> {
         let largest = codes.iter().fold(0, |top, &code| top.max(code));
         if largest >= self.room as i64 && largest < (1 << 16) {
             self.grow((largest as usize + 1).next_power_of_two());
         }
         self.counted += rows.len();
-        let (room, columns) = (self.room, self.columns);
+        let room = self.room;
         for r in 0..rows.len() {
             let Some((c, w)) = rows.class(r) else { continue };
             let row = &codes[r * columns..][..columns];

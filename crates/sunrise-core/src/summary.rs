@@ -2,6 +2,7 @@
 
 use crate::columns::Column;
 use crate::fault::{CellFault, Fault};
+use crate::vectorised;
 
 /// A column of numbers at a glance, of the rows that count.
 #[derive(Clone, Debug, PartialEq)]
@@ -29,44 +30,83 @@ pub fn summarise(column: &Column, w: Option<&[f64]>, most: usize) -> Result<Summ
     }
     let mut summary =
         Summary { cells: 0.0, low: f64::NAN, high: f64::NAN, whole: true, distinct: 0, numbering: false };
-    let mut different: Vec<f64> = Vec::new();
-    // Most columns of few whole numbers have small ones: a look at a table tells whether one is new.
-    let mut small = [false; 256];
-    let mut infinite = None;
+    let mut different = Different::new(most);
     let rows = column.rows();
+    let mut cells = Vec::with_capacity(BLOCK);
     for start in (0..rows).step_by(BLOCK) {
-        column.each_number(start..rows.min(start + BLOCK), |r, x| {
-            let weight = w.map_or(1.0, |w| w[r]);
-            if x.is_nan() || weight == 0.0 {
-                return;
+        let block = start..rows.min(start + BLOCK);
+        cells.clear();
+        column.each_number(block.clone(), |_, x| cells.push(x));
+        if let Some(w) = w {
+            // A row of weight 0 is not there.
+            for (x, &weight) in cells.iter_mut().zip(&w[block]) {
+                *x = if weight == 0.0 { f64::NAN } else { *x };
+                summary.cells += if x.is_nan() { 0.0 } else { weight.max(1.0) };
             }
-            if x.is_infinite() {
-                infinite = infinite.or(Some((r, x)));
-            }
-            summary.cells += weight.max(1.0);
-            summary.low = summary.low.min(x);
-            summary.high = summary.high.max(x);
-            summary.whole &= x.trunc() == x;
-            if different.len() <= most {
-                let known = match small.get_mut(x as usize) {
-                    Some(known) if x >= 0.0 && x.trunc() == x => std::mem::replace(known, true),
-                    _ => different.contains(&x),
-                };
-                if !known {
-                    different.push(x);
-                }
-            }
-        });
-        if let Some((row, value)) = infinite {
-            return Err(Fault::Cell { what: CellFault::Infinite, row, column: 0, value });
         }
-        if !summary.whole && different.len() > 1 {
+        let (low, high, whole, seen) = vectorised(
+            #[inline(always)]
+            || range_of(&cells),
+        );
+        if low == f64::NEG_INFINITY || high == f64::INFINITY {
+            let (row, &value) = cells.iter().enumerate().find(|(_, x)| x.is_infinite()).unwrap_or((0, &high));
+            return Err(Fault::Cell { what: CellFault::Infinite, row: start + row, column: 0, value });
+        }
+        if w.is_none() {
+            summary.cells += seen;
+        }
+        (summary.low, summary.high) = (summary.low.min(low), summary.high.max(high));
+        summary.whole &= whole;
+        different.add(&cells);
+        if !summary.whole && different.number() > 1 {
             break;
         }
     }
-    summary.distinct = different.len();
+    summary.distinct = different.number();
     summary.numbering = summary.whole && summary.distinct > most && all_different(column, w, &summary);
     Ok(summary)
+}
+
+/// Smallest and largest cell, whether all are whole, and how many there are; NaN where there is none.
+#[inline(always)]
+fn range_of(cells: &[f64]) -> (f64, f64, bool, f64) {
+    cells.iter().fold((f64::NAN, f64::NAN, true, 0.0), |(low, high, whole, seen), &x| {
+        let there = !x.is_nan();
+        (low.min(x), high.max(x), whole & (!there | (x.trunc() == x)), seen + f64::from(u8::from(there)))
+    })
+}
+
+/// The different cells, up to one more than are worth counting.
+struct Different {
+    cells: Vec<f64>,
+    most: usize,
+    /// Most columns of few whole numbers have small ones: a look at a table tells whether one is new.
+    small: [bool; 256],
+}
+
+impl Different {
+    fn new(most: usize) -> Self {
+        Different { cells: Vec::new(), most, small: [false; 256] }
+    }
+
+    fn number(&self) -> usize {
+        self.cells.len()
+    }
+
+    fn add(&mut self, cells: &[f64]) {
+        for &x in cells {
+            if self.cells.len() > self.most {
+                return;
+            }
+            let known = match self.small.get_mut(x as usize) {
+                Some(known) if x >= 0.0 && x.trunc() == x => std::mem::replace(known, true),
+                _ => x.is_nan() || self.cells.contains(&x),
+            };
+            if !known {
+                self.cells.push(x);
+            }
+        }
+    }
 }
 
 const BLOCK: usize = 4096;
