@@ -21,6 +21,7 @@ ROOMS = [
         "leaves",
         {
             "_native",
+            "alert",
             "arrays",
             "terms",
             "support",
@@ -51,12 +52,12 @@ ROOMS = [
             "data.write",
             "infer",
             "present",
-            "prior",
+            "class_prior",
         },
     ),
     ("engines", {"engines.array", "engines.native", "engines"}),
-    ("views", {"explain", "linear", "observe"}),
-    ("estimator", {"derived", "estimator", "single", "summary"}),
+    ("engine users", {"observe"}),
+    ("estimator", {"derived", "explain", "linear", "estimator", "single", "summary"}),
     ("families", {f"families.{name}" for name in FAMILIES}),
     ("front", {"", "datasets", "demo"}),
 ]

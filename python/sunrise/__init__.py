@@ -10,6 +10,7 @@ array(['b'], dtype='<U1')
 from importlib.metadata import version as _version
 
 from sunrise import datasets, engines
+from sunrise.data.align import ColumnNamesWarning
 from sunrise.estimator import FirstBatchWarning, ImpossibleRowWarning, NaiveBayes
 from sunrise.families.bernoulli import Bernoulli, BernoulliNB
 from sunrise.families.beta import Beta
@@ -34,6 +35,7 @@ __all__ = [
     "Beta",
     "Categorical",
     "CategoricalNB",
+    "ColumnNamesWarning",
     "Complement",
     "ComplementNB",
     "Exponential",

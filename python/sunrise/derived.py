@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from sunrise.arrays import Labels
+from sunrise.arrays import Floats, Labels
+from sunrise.class_prior import class_factors, class_probabilities
 from sunrise.conjugate import log
 from sunrise.forms import Form
 from sunrise.present import Places
-from sunrise.prior import class_factors, class_probabilities
 from sunrise.schema import Schema
 from sunrise.stats import Stats
 
@@ -49,7 +49,8 @@ class Derived:
         wanted = settings.class_prior if prior is None else prior
         self.class_prior = class_probabilities(wanted, self.stats)
         self.log_class_prior = log(self.class_prior)
-        generative = len(classes) == 1 or all(part.family.generative for part in self.parts)
+        # Weights that are no probabilities want no prior, unless others beside them do.
+        generative = len(classes) == 1 or any(part.family.generative for part in self.parts) or not self.parts
         self.log_prior = self.log_class_prior if generative else np.zeros(len(classes))
         self.supports = tuple(part.family.support for part in self.parts)
 
@@ -73,6 +74,14 @@ class Derived:
         """Parameters of the blocks."""
         pairs = zip(self.parts, self.blocks, strict=True)
         return tuple(part.family.params(block, self.stats.weight) for part, block in pairs)
+
+    @property
+    def described(self) -> list[list[dict[str, Floats]]]:
+        """Parameters of the blocks for people, for each of their columns; none where the column says nothing."""
+        return [
+            [told if known else {} for told, known in zip(part.family.described(p), p.known, strict=True)]
+            for part, p in zip(self.parts, self.params, strict=True)
+        ]
 
     @cached_property
     def forms(self) -> tuple[Form, ...]:
@@ -115,7 +124,9 @@ class Fitted:
     def __set__(self, model: Any, value: Any) -> None:
         if not self._settable:
             cls = type(model).__name__
-            remedy = f"to make a model from given numbers use {cls}.from_parameters(...)"
+            remedy = "fit it to data"
+            if hasattr(model, "from_parameters"):
+                remedy = f"to make a model from given numbers use {cls}.from_parameters(...)"
             if "prior" in self._name:
                 remedy = "set class_prior_ instead"
             raise AttributeError(

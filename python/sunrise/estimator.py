@@ -6,7 +6,6 @@ A model is its statistics and its settings. Everything shown or used in predicti
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -16,27 +15,28 @@ from typing import Any, NoReturn, Self
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import ClassifierMixin
 from sklearn.exceptions import NotFittedError
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from sunrise import _native, engines, labels
+from sunrise.alert import alert
 from sunrise.arrays import Floats, Labels
 from sunrise.data import read, write
 from sunrise.data.align import align, label_column
 from sunrise.data.batch import Batch, Block
-from sunrise.data.frame import Frame, frame_of
+from sunrise.data.frame import Frame, frame_of, library_of
 from sunrise.derived import Derived, Fitted, Settings
 from sunrise.engines import array
 from sunrise.explain import Explanation
 from sunrise.family import Family
-from sunrise.infer import family_of_matrix
+from sunrise.infer import choice_of_matrix
 from sunrise.linear import LinearForm
 from sunrise.observe import Observer
 from sunrise.present import counted, present
 from sunrise.schema import Schema
 from sunrise.stats import NeverSeenError, Stats
-from sunrise.summary import Summary, told
+from sunrise.summary import AtAGlance
 
 COMMON_CONSTRAINTS: dict[str, Any] = {
     "class_weight": [dict, StrOptions({"balanced"}), None],
@@ -56,13 +56,13 @@ class ImpossibleRowWarning(UserWarning):
 
 
 class FirstBatchWarning(UserWarning):
-    """The first batch of a stream left columns out for good.
+    """The first batch of a stream, which decides the families, says too little of some columns.
 
     Silence it with `warnings.filterwarnings("ignore", category=sunrise.FirstBatchWarning)`.
     """
 
 
-class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class NaiveBayes(ClassifierMixin, AtAGlance):  # type: ignore[misc]
     """Naive Bayes for a whole table: numbers, counts, yes and no and categories, with missing cells.
 
     Takes pandas, polars and pyarrow tables, anything with the Arrow PyCapsule interface, dicts of columns, arrays,
@@ -220,8 +220,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                [0., 1.]])
         """
         if type(other) is not type(self):
-            mine, theirs = (f"{type(m).__module__}.{type(m).__name__}" for m in (self, other))
-            raise TypeError(f"cannot merge {theirs} into {mine}")
+            raise TypeError(f"cannot merge {type(other).__name__} into {type(self).__name__}")
         other._require_fitted()
         other._refuse_fixed_parameters()
         with self._unchanged_on_failure():
@@ -232,7 +231,9 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 return self
             schema = self._schema_under(settings)
             self._refuse_fixed_parameters()
-            blocks = schema.aligned(other._fitted.schema, other.stats_.blocks, self._columns())
+            theirs = other._fitted.schema
+            blocks = schema.aligned(theirs, other.stats_.blocks)
+            schema = schema.with_levels_of(theirs)
             announced = self._announced
             if announced is not None:
                 announced = labels.union(announced, other.stats_.classes)
@@ -265,11 +266,12 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """The statistics of some rows, and their schema, which is chosen where there is none yet."""
         who, table = type(self).__name__, self._open(X, fitting=schema is None)
         if not isinstance(table, Frame):
+            names = getattr(self, "feature_names_in_", None)
             if schema is None:
-                schema = Schema.whole(family_of_matrix(settings.families, table), table.shape[1])
+                choice = choice_of_matrix(settings.families, table)
+                schema = Schema.whole(choice, table.shape[1], names, library_of(X))
             if schema.is_matrix:
                 observer = self._observer(who, settings, y, sample_weight, table.shape[0])
-                names = getattr(self, "feature_names_in_", None)
                 return schema, observer.matrix(table, schema.parts[0].family, names)
             table = frame_of(table.numbers())
         table, y, label = read.labelled(who, X, table, y)
@@ -295,23 +297,19 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _schema_under(self, settings: Settings) -> Schema:
         """The model's schema; settings that shaped its statistics must be as they were."""
-        return self._fitted.schema.under(
-            settings.families, self._fitted.settings.families, type(self).__name__
-        )
+        return self._fitted.schema.under(settings.families, type(self).__name__)
 
     def _warn_of_a_poor_start(self, schema: Schema) -> None:
-        """A stream whose first rows leave columns out leaves them out for good."""
+        """What the first rows of a stream say decides for good."""
         names = [
             name for name, choice in zip(schema.names, schema.choices, strict=True) if choice.is_uninformed
         ]
         if names:
-            warnings.warn(
-                f"The first batch decides the families, and its {int(self.stats_.rows.sum())} rows say nothing of "
-                f"column {names[0]!r} ({len(names)} in all), which is left out from now on. Begin with a larger batch, "
-                "or give families=; silence this with "
-                'warnings.filterwarnings("ignore", category=sunrise.FirstBatchWarning).',
+            alert(
+                f"The first batch decides the families for good, and of {len(names)} columns, {names[0]!r} for one, it "
+                f"says too little to do so ({int(self.stats_.rows.sum())} rows in all). Begin with a larger batch, or "
+                "give families=.",
                 FirstBatchWarning,
-                stacklevel=3,
             )
 
     def _promised(self, classes: Any, settings: Settings) -> Labels | None:
@@ -389,8 +387,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _batch(self, X: Any) -> tuple[Batch, Frame | None]:
         """The cells of rows as the model scores them, and the table they came in."""
         self._require_fitted()
-        table = self._open(X, fitting=False)
-        return present(table, self._fitted), table if isinstance(table, Frame) else None
+        return present(self._open(X, fitting=False), self._fitted)
 
     def _score(self, X: Any, output: str | None) -> NDArray[Any]:
         batch, _ = self._batch(X)
@@ -410,27 +407,27 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         except _native.CellError as error:
             self._refuse_cell(batch, error)
         if impossible:
-            warnings.warn(
+            alert(
                 f"{impossible} of {batch.n_rows} rows have probability 0 under every class and got the class prior. "
-                "Smoothing (alpha or var_smoothing above 0) avoids it; silence this with "
-                'warnings.filterwarnings("ignore", category=sunrise.ImpossibleRowWarning).',
+                "Smoothing (alpha or var_smoothing above 0) avoids it.",
                 ImpossibleRowWarning,
-                stacklevel=3,
             )
         return values  # type: ignore[no-any-return]
 
     def _refuse_cell(self, batch: Batch, error: _native.CellError) -> NoReturn:
         """Name the cell that could not be scored; blocks do not know their place in the table, so look for it."""
         fitted, names = self._fitted, getattr(self, "feature_names_in_", None)
-        row = np.array([error.args[1]])
-        for part, block in zip(fitted.parts, batch.blocks, strict=True):
+        row, n_classes = np.array([error.args[1]]), len(fitted.classes)
+        for part, block, form in zip(fitted.parts, batch.blocks, fitted.forms, strict=True):
+            support = part.family.support
             try:
-                array.read(block, part.family.support, row)
+                array.summed(block, support, form.finite, n_classes, row)
             except _native.CellError as found:
                 why, at, j, value = found.args
-                own = j // len(part.family.support.views)
-                fault = why, at, part.columns[own] * len(part.family.support.views), value
-                read.refuse_cell(type(self).__name__, names, fault, part.family.support)
+                views = len(support.views)
+                read.refuse_cell(
+                    type(self).__name__, names, (why, at, part.columns[j // views] * views, value), support
+                )
         read.refuse_cell(type(self).__name__, names, error.args, fitted.supports[0])
 
     def predict(self, X: Any, as_frame: bool = False) -> Any:
@@ -443,7 +440,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if not as_frame:
             return found
         name = self._fitted.schema.label
-        return write.like(X, {"class" if name is None else str(name): found})
+        return write.like(X, {"class" if name is None else name: found})
 
     def predict_proba(self, X: Any, as_frame: bool = False) -> Any:
         """Probability of every class for every row, in the order of `classes_`."""
@@ -460,11 +457,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _by_class(self, X: Any, values: Floats, as_frame: bool) -> Any:
         if not as_frame:
             return values
-        labels = self.classes_.tolist()
-        names = [str(label) for label in labels]
-        if len(set(names)) < len(names):  # 1 and "1"
-            names = [repr(label) for label in labels]
-        return write.like(X, dict(zip(names, values.T, strict=True)))
+        return write.like(X, dict(zip(self.classes_.tolist(), values.T, strict=True)))
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Accuracy on rows X with labels y, which may be the name of X's label column."""
@@ -501,50 +494,6 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         }
         return write.frame(table.library, columns)
 
-    @property
-    def families_(self) -> Any:
-        """The family of every column, why it was chosen, and its parameters.
-
-        A frame of the kind the model was fitted to; a dict by column where that was no frame.
-
-        >>> from sunrise import NaiveBayes
-        >>> model = NaiveBayes().fit({"hair": ["long", "short", "long"]}, ["a", "b", "a"])
-        >>> model.families_["hair"]["family"], model.families_["hair"]["reason"]
-        ('categorical', '2 categories')
-        """
-        if "_fitted" not in self.__dict__:
-            raise AttributeError(f"{type(self).__name__} has no families_ before it is fitted")
-        columns = self._summary().columns
-        if self._fitted.schema.library is None:
-            return {
-                c.name: {"family": c.family, "reason": c.reason, "parameters": c.parameters} for c in columns
-            }
-        return write.frame(
-            self._fitted.schema.library,
-            {
-                "column": [c.name for c in columns],
-                "family": [c.family for c in columns],
-                "reason": [c.reason for c in columns],
-                "parameters": [told(c.parameters) for c in columns],
-            },
-        )
-
-    def _summary(self) -> Summary:
-        return Summary.of(super().__repr__(), self._columns(), self._fitted, self.stats_)
-
-    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
-        """A fitted model shows its classes and columns."""
-        return self._summary().text() if "_fitted" in self.__dict__ else str(super().__repr__(N_CHAR_MAX))
-
-    def _repr_html_inner(self) -> str:
-        return self._summary().html() if "_fitted" in self.__dict__ else str(super()._repr_html_inner())
-
-    def _repr_mimebundle_(self, **kwargs: Any) -> Any:
-        bundle = super()._repr_mimebundle_(**kwargs)
-        if "_fitted" in self.__dict__ and "text/html" in bundle:
-            bundle["text/html"] = self._repr_html_inner()
-        return bundle
-
     def explain(self, X: Any, columns: Any = None) -> Explanation:
         """What every column adds to the score of every class; adds up to the joint log score.
 
@@ -562,9 +511,8 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if len(names) != self.n_features_in_:
             raise ValueError(f"columns must name {self.n_features_in_} columns, not {len(names)}")
         batch, table = self._batch(X)
-        shown = None if table is None else align(table, fitted.schema)
         try:
-            return Explanation.of(batch, fitted, names, shown)
+            return Explanation.of(batch, fitted, names, table)
         except _native.CellError as error:
             self._refuse_cell(batch, error)
 
@@ -578,12 +526,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         self._require_fitted()
         fitted = self._fitted
-        opened = self._open
-
-        def batch(X: Any) -> Batch:
-            return present(opened(X, fitting=False), fitted)
-
-        return LinearForm.of(fitted, fitted.blocks, self._columns(), batch)
+        return LinearForm.of(fitted, self._columns(), self._open)
 
     def _columns(self) -> list[str]:
         names = getattr(self, "feature_names_in_", None)

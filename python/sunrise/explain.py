@@ -3,29 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sunrise import labels
 from sunrise.arrays import Floats, Labels
 from sunrise.data.batch import Batch
 from sunrise.data.frame import Frame
+from sunrise.derived import Derived
 from sunrise.engines import array
-from sunrise.forms import Form
-from sunrise.schema import Part
-
-
-class Explained(Protocol):
-    """What an explanation asks of a fitted model."""
-
-    parts: tuple[Part, ...]
-    log_prior: Floats
-    classes: Labels
-
-    @property
-    def forms(self) -> tuple[Form, ...]:
-        """How the blocks score their cells."""
+from sunrise.levels import plain
 
 
 @dataclass(frozen=True)
@@ -45,7 +34,7 @@ class Explanation:
     columns: list[str]
 
     @classmethod
-    def of(cls, batch: Batch, fitted: Explained, columns: list[str], table: Frame | None) -> Explanation:
+    def of(cls, batch: Batch, fitted: Derived, columns: list[str], table: Frame | None) -> Explanation:
         """Explain the rows of a batch; `table` holds the cells as people know them."""
         shape = batch.n_rows, len(fitted.classes), len(columns)
         added, counted = np.zeros(shape), np.zeros(shape)
@@ -71,28 +60,46 @@ class Explanation:
         """Joint log score, rows x classes."""
         return array.forbid(self.prior + self.contributions.sum(axis=2), self.impossible.sum(axis=2))
 
-    def text(self, row: int = 0, top: int = 8) -> str:
-        """Tell in words why a row is of its best class rather than of the next best."""
+    def __repr__(self) -> str:
+        n, classes, columns = self.contributions.shape
+        return f"Explanation of {n} rows, {classes} classes, {columns} columns; text(row) tells one of them"
+
+    def text(self, row: int = 0, top: int = 8, of: Any = None, against: Any = None) -> str:
+        """Tell in words why a row is of its best class rather than of the next best, or `of` one `against` another."""
+        if not -len(self.contributions) <= row < len(self.contributions):
+            raise IndexError(f"there is no row {row}: {len(self.contributions)} rows were explained")
         score = self.score[row]
-        order = np.argsort(-score, kind="stable")
+        order = np.argsort(-score, kind="stable").tolist()
         if len(order) == 1:
             return f"{self.classes[0]}: the only class"
-        best, second = order[:2]
-        evidence = self.contributions[row, best] - self.contributions[row, second]
-        if score[best] == -np.inf:
+        if of is None and against is None and score[order[0]] == -np.inf:
             return "impossible under every class: the class prior decides"
-        odds = score[best] - score[second]
+        best = order[0] if of is None else self._place(of)
+        order.remove(best)
+        second = order[0] if against is None else self._place(against)
+        evidence = self.contributions[row, best] - self.contributions[row, second]
+        with np.errstate(invalid="ignore"):
+            odds = score[best] - score[second]
         lines = [f"{self.classes[best]} rather than {self.classes[second]}: log-odds {odds:+.2f}"]
         lines.append(f"  {self.prior[best] - self.prior[second]:+7.2f}  class prior")
         decisive = self.impossible[row, second] > self.impossible[row, best]
         ranked = np.argsort(-np.where(decisive, np.inf, np.abs(evidence)), kind="stable")
-        for j in ranked[:top]:
-            shown = _shown(self.values[row, j])
+        # What is missing and adds nothing need not be told.
+        telling = [
+            j for j in ranked if decisive[j] or evidence[j] != 0 or _shown(self.values[row, j]) != "missing"
+        ]
+        for j in telling[:top]:
             amount = "impossible" if decisive[j] else f"{evidence[j]:+7.2f}"
-            lines.append(f"  {amount}  {self.columns[j]} = {shown}")
-        if len(ranked) > top:
-            lines.append(f"  {evidence[ranked[top:]].sum():+7.2f}  {len(ranked) - top} other columns")
+            lines.append(f"  {amount}  {plain(self.columns[j])} = {plain(_shown(self.values[row, j]))}")
+        if rest := telling[top:]:
+            lines.append(f"  {evidence[rest].sum():+7.2f}  {len(rest)} other column{'s' if rest[1:] else ''}")
         return "\n".join(lines)
+
+    def _place(self, label: Any) -> int:
+        place = int(labels.locate(self.classes, np.asarray([label]))[0])
+        if place < 0:
+            raise ValueError(f"{label!r} is not one of the classes {self.classes.tolist()}")
+        return place
 
 
 def _shown(value: Any) -> str:

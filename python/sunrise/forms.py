@@ -38,6 +38,9 @@ class Form(Protocol):
     def cells(self, x: Floats) -> Floats:
         """Score every cell: rows x classes x columns; a missing cell (NaN) adds 0."""
 
+    def unseen(self, j: int, x: Floats) -> Mask:
+        """Which cells of column j hold levels beyond those that are possible."""
+
     def weights(self, centre: Floats) -> tuple[Floats, Floats]:
         """Weights (classes x features) and intercepts of the form as a linear function about a centre."""
 
@@ -150,6 +153,10 @@ class Linear:
                 score = score + self.base
         return np.where(seen[:, None, :], score, 0.0)
 
+    def unseen(self, j: int, x: Floats) -> Mask:
+        """Numbers are never unseen."""
+        return np.zeros(len(x), bool)
+
     def weights(self, centre: Floats) -> tuple[Floats, Floats]:
         """Weights of x - centre, then of (x - centre)^2 where squares are used, and intercepts."""
         zero = np.zeros(self.shape)
@@ -216,6 +223,10 @@ class Table:
                 raise _native.CellError("unseen", row, j, float(cell[row]))
             found[:, j] = first + np.where(seen, place, np.where(beyond, k + 1, k))
         return np.where(np.isnan(x), -1, found)
+
+    def unseen(self, j: int, x: Floats) -> Mask:
+        """Which cells of column j hold levels beyond those that are possible."""
+        return np.asarray(x >= self.sizes[j]) & ~np.isin(x, self.codes[self.offsets[j] : self.offsets[j + 1]])
 
     def cells(self, x: Floats) -> Floats:
         """Score every cell: rows x classes x columns; a missing cell (NaN) adds 0."""

@@ -27,7 +27,8 @@ from sunrise import _native
 from sunrise.arrays import Floats
 from sunrise.data.batch import Block
 from sunrise.data.column import Column
-from sunrise.family import FAMILIES, Family
+from sunrise.family import FAMILIES
+from sunrise.levels import natural
 from sunrise.look import Look
 from sunrise.schema import Choice, named_family
 from sunrise.stats import Counts
@@ -43,6 +44,8 @@ ORDER = ("bernoulli", "categorical", "poisson", "gaussian")
 def look_at_numbers(column: Column, weight: Floats | None, spread: Callable[[], tuple[float, float]]) -> Look:
     """Look over numbers; `spread` works out variance over mean within the classes, if it comes to that."""
     cells, low, high, whole, distinct, numbering = _native.summary(column.cells, weight, MOST_LEVELS)
+    if whole and max(abs(low), abs(high)) >= 2**53:  # floats do not tell these apart
+        distinct = len(column.levels.names)
     return Look(column.kind, cells, distinct, low, high, whole, numbering, spread=spread)
 
 
@@ -51,8 +54,9 @@ def look_at_levels(counts: Counts) -> Look:
     # Weights count, but a row that is there counts as one at least.
     cells = np.maximum(counts.weight.sum(axis=0), counts.rows.sum(axis=0))
     sizes = np.array([(len(name.split()), len(name)) for name in counts.codes], float).reshape(-1, 2)
-    words, characters = cells @ sizes / max(cells.sum(), 1.0)
-    return Look("level", float(cells.sum()), len(cells), words=float(words), characters=float(characters))
+    words, characters = (float(mean) for mean in cells @ sizes / max(cells.sum(), 1.0))
+    numbers = sum(not natural(name)[0] for name in counts.codes)
+    return Look("level", float(cells.sum()), len(cells), words=words, characters=characters, numbers=numbers)
 
 
 def infer(column: Column, look: Look) -> Choice:
@@ -69,26 +73,36 @@ def infer(column: Column, look: Look) -> Choice:
             f'text as a level all the same, pass families={{{column.name!r}: "categorical"}}.'
         )
     if look.kind == "level" and look.cells >= 20 and look.distinct >= 0.9 * look.cells:
-        return Choice(None, f"left out: a name for each row ({look.distinct} different ones)")
+        return Choice(
+            None, f"left out: a name for each row ({look.distinct} different ones{look.told_numbers})"
+        )
     if look.numbering and look.cells >= 50:
         return Choice(None, f"left out: a number for each row ({look.low:.0f} to {look.high:.0f})")
     for name in ORDER:
         if reason := FAMILIES[name].suits(look):
-            return Choice(FAMILIES[name](), reason, declared=column.declared)
+            # Few whole numbers that hardly repeat may be measurements of which few were seen.
+            few = look.kind == "number" and look.distinct <= MOST_LEVELS and look.distinct > look.cells / 2
+            return Choice(FAMILIES[name](), reason, None, column.declared, is_uninformed=few)
     raise AssertionError(f"no family takes {look}")
 
 
-def family_of_matrix(families: Any, block: Block) -> Family:
-    """The one family of a sparse matrix: counts are multinomial, zeros and ones Bernoulli, other numbers Gaussian."""
+def choice_of_matrix(families: Any, block: Block) -> Choice:
+    """The one family of a sparse matrix, and why.
+
+    Zeros and ones are Bernoulli; counts, which may be weighted (by inverse document frequency, for one), so any
+    numbers from 0, are multinomial; other numbers are Gaussian.
+    """
     if isinstance(families, dict):
         raise ValueError(
             "A sparse matrix is one block: give one family for all of it, not a dict. "
             "To mix families, pass the columns as a dense table."
         )
-    if families != "auto" or not isinstance(families, str):
-        return named_family(families)
+    if not (isinstance(families, str) and families == "auto"):
+        return Choice(named_family(families), "given for all columns")
     cells = block.native((X,))[0]
     stored = cells[~np.isnan(cells)]
-    if not ((stored >= 0) & (stored == np.floor(stored))).all():
-        return FAMILIES["gaussian"]()
-    return FAMILIES["bernoulli" if (stored <= 1).all() else "multinomial"]()
+    if (stored < 0).any():
+        return Choice(FAMILIES["gaussian"](), "a sparse matrix of numbers")
+    if np.isin(stored, (0, 1)).all():
+        return Choice(FAMILIES["bernoulli"](), "a sparse matrix of zeros and ones")
+    return Choice(FAMILIES["multinomial"](), "a sparse matrix of counts")

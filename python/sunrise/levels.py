@@ -42,3 +42,12 @@ def natural(name: str) -> tuple[bool, float, str]:
         return False, float(name), name
     except ValueError:
         return True, 0.0, name
+
+
+def plain(name: str) -> str:
+    """A name on one line.
+
+    >>> plain("two\\nlines")
+    'two\\\\nlines'
+    """
+    return name.replace("\n", "\\n").replace("\r", "\\r").replace("\t", " ")

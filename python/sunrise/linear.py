@@ -11,10 +11,12 @@ from scipy import sparse
 
 from sunrise import _native, labels
 from sunrise.arrays import Floats, Labels
-from sunrise.data.batch import Batch, DenseBlock, SparseBlock
+from sunrise.data.batch import Block, DenseBlock, SparseBlock
+from sunrise.data.frame import Frame
+from sunrise.derived import Derived
 from sunrise.engines import array
-from sunrise.explain import Explained
 from sunrise.forms import Form
+from sunrise.present import present
 
 
 @dataclass(frozen=True)
@@ -34,19 +36,17 @@ class LinearForm:
     intercept: Floats
     centre: Floats
     classes: Labels
-    feature_names: list[str]
-    columns: list[str]
-    _fitted: Explained = field(repr=False)
+    feature_names: list[str] = field(repr=False)
+    columns: list[str] = field(repr=False)
+    _fitted: Derived = field(repr=False)
     _centres: list[Floats] = field(repr=False)
-    _batch: Callable[[Any], Batch] = field(repr=False)
+    _open: Callable[..., Frame | Block] = field(repr=False)
 
     @classmethod
-    def of(
-        cls, fitted: Explained, blocks: tuple[Any, ...], columns: list[str], batch: Callable[[Any], Batch]
-    ) -> LinearForm:
-        """Write the forms of a model as weights; `batch` reads rows as the model does."""
+    def of(cls, fitted: Derived, columns: list[str], opened: Callable[..., Frame | Block]) -> LinearForm:
+        """Write the forms of a model as weights; `opened` reads tables as the model does."""
         centres, coefs, names, level = [], [], [], fitted.log_prior
-        for part, form, block in zip(fitted.parts, fitted.forms, blocks, strict=True):
+        for part, form, block in zip(fitted.parts, fitted.forms, fitted.blocks, strict=True):
             views = part.family.support.views
             centre = np.broadcast_to(part.family.centre(block), (len(part.columns) * len(views),)).copy()
             coef, base = form.weights(centre)
@@ -58,7 +58,7 @@ class LinearForm:
         none = np.empty((len(fitted.classes), 0))
         centre = np.concatenate([np.empty(0), *centres])
         coef = np.concatenate([none, *coefs], axis=1)
-        return cls(coef, level, centre, fitted.classes, names, columns, fitted, centres, batch)
+        return cls(coef, level, centre, fitted.classes, names, columns, fitted, centres, opened)
 
     def transform(self, X: Any) -> Any:
         """The features phi(x) of rows, sparse where that is natural."""
@@ -82,7 +82,7 @@ class LinearForm:
     def _read(self, X: Any) -> list[tuple[Any, Form, Floats]]:
         """Complete rows of cells as their features see them, block by block; sparse ones stay sparse."""
         fitted, found = self._fitted, []
-        blocks = self._batch(X).blocks
+        blocks = present(self._open(X, fitting=False), fitted)[0].blocks
         for part, block, form, centre in zip(fitted.parts, blocks, fitted.forms, self._centres, strict=True):
             support = part.family.support
             try:

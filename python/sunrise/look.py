@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 
+import numpy as np
+
 
 @dataclass(frozen=True)
 class Look:
@@ -29,6 +31,8 @@ class Look:
     #: Of levels: words and characters of a cell, on average.
     words: float = 0.0
     characters: float = 0.0
+    #: Of levels: how many are called by a number.
+    numbers: int = 0
     spread: Callable[[], tuple[float, float]] = field(default=lambda: (float("nan"),) * 2, repr=False)
 
     @property
@@ -42,7 +46,16 @@ class Look:
         return self.spread()
 
     @property
+    def told_numbers(self) -> str:
+        """A hint where most of many levels are numbers that came as text."""
+        if self.numbers <= 20 or self.numbers < 0.8 * self.distinct:
+            return ""
+        return f", {self.numbers} of them numbers written as text"
+
+    @property
     def told_dispersion(self) -> str:
         """The same in words."""
         low, high = self.dispersion
+        if np.isinf(low):
+            return "of which no class has two"
         return f"with variance {low:.2g} to {high:.2g} times the mean"

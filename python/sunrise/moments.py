@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from sunrise.alert import alert
 from sunrise.arrays import Floats, Integers, Positions
 from sunrise.stats import NeverSeenError, left_weight, per_row, spread_classes
 
@@ -137,12 +137,10 @@ class Moments:
         matters = (size > 0) & (self.error > 1e-10 * self.seen * size)
         uncertain = (self.rows > 1) & (self._spread < 1e3 * self.error) & matters
         if uncertain.any():
-            warnings.warn(
+            alert(
                 f"The rows that were forgotten held almost all the spread of {int(uncertain.sum())} class-columns: "
-                "the variance of what is left is known to fewer than 3 digits. Fit anew to have it exactly; "
-                'silence this with warnings.filterwarnings("ignore", category=sunrise.LostPrecisionWarning).',
+                "the variance of what is left is known to fewer than 3 digits. Fit anew to have it exactly.",
                 LostPrecisionWarning,
-                stacklevel=6,
             )
 
     def scaled(self, factor: Floats) -> Moments:

@@ -61,6 +61,8 @@ class Observer:
     def _infer(self, column: Column) -> tuple[Choice, Any]:
         """The family of a column, and its statistics where looking at it has found them already."""
         found: dict[tuple[Term, ...], Any] = {}
+        if column.problem:
+            raise ValueError(column.problem)
         if column.kind in ("number", "bool"):
 
             def dispersion() -> tuple[float, float]:

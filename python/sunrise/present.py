@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from sunrise import _native
+from sunrise.alert import alert
 from sunrise.arrays import Codes
 from sunrise.data import read
 from sunrise.data.align import align
@@ -15,6 +15,7 @@ from sunrise.data.batch import Batch, Block, LevelsBlock
 from sunrise.data.column import Column
 from sunrise.data.frame import Frame, frame_of
 from sunrise.family import Family
+from sunrise.forms import Form
 from sunrise.levels import MISSING, name_of
 from sunrise.schema import Part, Schema
 
@@ -50,7 +51,9 @@ def placed(column: Column, family: Family, places: Places, n_jobs: int | None) -
     if not unseen.any():
         return codes, None
     row = int(np.argmax(unseen))
-    return codes, Unseen(int(unseen.sum()), int((codes >= 0).sum()), name_of(column.shown(row)), row)
+    shown = column.shown(row)
+    example = MISSING if shown is None else name_of(shown)
+    return codes, Unseen(int(unseen.sum()), int((codes >= 0).sum()), example, row)
 
 
 class Model(Protocol):
@@ -60,6 +63,10 @@ class Model(Protocol):
     parts: tuple[Part, ...]
 
     @property
+    def forms(self) -> tuple[Form, ...]:
+        """How the blocks score their cells."""
+
+    @property
     def n_jobs(self) -> int | None:
         """Threads, as the user said."""
 
@@ -67,11 +74,11 @@ class Model(Protocol):
         """The positions of the levels of block k, for each of its columns."""
 
 
-def present(table: Frame | Block, model: Model) -> Batch:
-    """One block of cells for every block of the model."""
+def present(table: Frame | Block, model: Model) -> tuple[Batch, Frame | None]:
+    """One block of cells for every block of the model, and the table with the model's columns in order."""
     if not isinstance(table, Frame):
         if model.schema.is_matrix:
-            return Batch(table.shape[0], (table,))
+            return Batch(table.shape[0], (table,)), None
         table = frame_of(table.numbers())
     table = align(table, model.schema)
     blocks: list[Block] = []
@@ -87,7 +94,7 @@ def present(table: Frame | Block, model: Model) -> Batch:
                 _mind(column.name, part.family, unseen)
             codes.append(found)
         blocks.append(LevelsBlock(tuple(codes)))
-    return Batch(table.n_rows, tuple(blocks))
+    return Batch(table.n_rows, tuple(blocks)), table
 
 
 def _mind(name: Any, family: Family, unseen: Unseen) -> None:
@@ -98,12 +105,10 @@ def _mind(name: Any, family: Family, unseen: Unseen) -> None:
             'Fit it, or set unseen="ignore" or unseen="reserve".'
         )
     if unseen.present > 1 and unseen.cells > unseen.present / 2:
-        warnings.warn(
+        alert(
             f"column {name!r}: {unseen.cells} of {unseen.present} cells hold levels that were never seen in fit, such "
-            f"as {unseen.example!r}. Is it the same column, with the same spelling? Silence this with "
-            'warnings.filterwarnings("ignore", category=sunrise.UnseenLevelsWarning).',
+            f"as {unseen.example!r}. Is it the same column, with the same spelling?",
             UnseenLevelsWarning,
-            stacklevel=6,
         )
 
 
@@ -121,5 +126,7 @@ def counted(table: Frame, model: Model) -> dict[int, tuple[int, int]]:
                     strange -= missing  # counted as what they are
                 found[j] = missing, strange
             else:
-                found[j] = int(np.isnan(read.numbers(column, part.family).numbers()).sum()), 0
+                x = read.numbers(column, part.family).numbers()
+                strange = int(model.forms[k].unseen(i, x).sum())
+                found[j] = int(np.isnan(x).sum()), strange
     return dict(sorted(found.items()))

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from numbers import Real
+from typing import Any
+
 import numpy as np
 
 from sunrise.arrays import Floats, Mask
@@ -68,3 +71,12 @@ def too_large(sums: Floats, why: str = "too large to be added", n_views: int = 1
     if fine.all():
         return None
     return int(np.argmin(fine)) // n_views, f"holds numbers {why}. Rescale it: divide it by a power of ten."
+
+
+def check_priors(family: Any, **priors: Any) -> None:
+    """Refuse priors that are no numbers from 0."""
+    for name, value in priors.items():
+        if value is not None and not (isinstance(value, Real) and 0.0 <= float(value) < np.inf):
+            raise ValueError(
+                f"{name} of {type(family).__name__} is {value!r}; it must be a number, 0 or more."
+            )

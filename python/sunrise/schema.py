@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from functools import cached_property
 from typing import Any
 
@@ -34,8 +36,13 @@ class Choice:
     #: Levels that are possible whether seen or not.
     declared: Labels | None = None
 
-    #: Whether it is left out for want of data, not by choice or for what it is.
+    #: Whether it was chosen for want of data, not for what the column is.
     is_uninformed: bool = False
+
+    @property
+    def shape(self) -> tuple[Any, ...] | None:
+        """What shaped the statistics of the column: models must agree on it to be merged."""
+        return None if self.family is None else self.family.shape
 
     @property
     def told(self) -> str:
@@ -57,11 +64,10 @@ class Schema:
     library: str | None = None
 
     @classmethod
-    def whole(cls, family: Family, n_columns: int) -> Schema:
+    def whole(cls, choice: Choice, n_columns: int, names: Any = None, library: str | None = None) -> Schema:
         """One block of one family."""
-        return cls(
-            tuple(range(n_columns)), (Choice(family, "given for all columns", "all"),) * n_columns, False
-        )
+        known = tuple(range(n_columns)) if names is None else tuple(names)
+        return cls(known, (replace(choice, block="all"),) * n_columns, names is not None, library=library)
 
     @cached_property
     def parts(self) -> tuple[Part, ...]:
@@ -70,10 +76,22 @@ class Schema:
         families: dict[Any, Family] = {}
         for j, choice in enumerate(self.choices):
             if choice.family is not None:
-                key = repr(choice.family) if choice.block is None else choice.block
+                key = _written(choice.family) if choice.block is None else choice.block
                 blocks.setdefault(key, []).append(j)
                 families[key] = choice.family
         return tuple(Part(families[key], tuple(columns)) for key, columns in blocks.items())
+
+    @property
+    def families(self) -> dict[Any, Family | None]:
+        """The families by column, or by the columns of a block, as they can be given."""
+        given: dict[Any, Family | None] = {}
+        for part in self.parts:
+            names = tuple(self.names[j] for j in part.columns)
+            given |= {names: part.family} if part.family.joint else dict.fromkeys(names, part.family)
+        left_out = (
+            name for name, choice in zip(self.names, self.choices, strict=True) if choice.family is None
+        )
+        return given | dict.fromkeys(left_out)
 
     @property
     def is_matrix(self) -> bool:
@@ -83,48 +101,55 @@ class Schema:
             len(parts) == 1 and len(parts[0].columns) == len(self.names) and not parts[0].family.reads_levels
         )
 
-    def shape(self, j: int) -> tuple[Any, ...] | None:
-        """What shaped the statistics of a column: models must agree on it to be merged."""
-        family = self.choices[j].family
-        return None if family is None else family.shape
-
-    def under(self, families: Any, before: Any, who: str) -> Schema:
+    def under(self, families: Any, who: str) -> Schema:
         """The schema under settings that may have changed since; what shaped the statistics may not."""
-        if isinstance(families, Family):
-            new = replace(self, choices=tuple(replace(c, family=families) for c in self.choices))
-            if new.shape(0) != self.shape(0):
+        given = given_choices(families, self.names)
+        if len(self.names) == 0 or all(choice is None for choice in given):
+            return self
+        choices = []
+        for name, old, new in zip(self.names, self.choices, given, strict=True):
+            if new is not None and old.shape != new.shape:
                 raise ValueError(
-                    f"The statistics of this {who} were made with other settings: {self.shape(0)} is not "
-                    f"{new.shape(0)}. Use the settings of its first fit (binarize, for one), or fit anew."
+                    f"The statistics of this {who} were made with other settings: column {name!r} was {old.told}, "
+                    f"and is to be {new.told}. Use those of its first fit (families, binarize, ...), or fit anew."
                 )
-            return new
-        if repr(families) != repr(before):
-            raise ValueError(
-                f"The families of this {who} were fixed by its first data: {before!r} cannot become {families!r}. "
-                "Fit anew to change them."
-            )
-        return self
+            choices.append(old if new is None else replace(old, family=new.family))
+        return replace(self, choices=tuple(choices))
 
-    def aligned(self, other: Schema, blocks: tuple[Any, ...], columns: list[str]) -> tuple[Any, ...]:
+    def aligned(self, other: Schema, blocks: tuple[Any, ...]) -> tuple[Any, ...]:
         """The blocks of a model of another schema in the order of this one; other columns or families are refused."""
         place = {name: j for j, name in enumerate(other.names)}
         named = self.is_named and other.is_named
-        if len(self.names) != len(other.names) or (named and not place.keys() == set(self.names)):
+        if len(self.names) != len(other.names) or (named and place.keys() != set(self.names)):
             raise ValueError(
                 "The models have different columns and cannot be merged. Fit them on the same columns."
             )
         order = [place[name] for name in self.names] if named else list(range(len(self.names)))
-        for j, name in enumerate(columns):
-            if self.shape(j) != other.shape(order[j]):
+        for name, mine, theirs in zip(
+            self.names, self.choices, (other.choices[j] for j in order), strict=True
+        ):
+            if mine.shape != theirs.shape:
                 raise ValueError(
-                    f"The models disagree on column {name!r}: {self.choices[j].told} {self.shape(j)} is not "
-                    f"{other.choices[order[j]].told} {other.shape(order[j])}. Give both the same families and settings "
-                    "to merge them."
+                    f"The models disagree on column {name!r}: {mine.told} is not {theirs.told}. Give both the same "
+                    "families and settings to merge them."
                 )
         where = {j: (k, at) for k, part in enumerate(other.parts) for at, j in enumerate(part.columns)}
         return tuple(
             self._gathered(part, [where[order[j]] for j in part.columns], blocks) for part in self.parts
         )
+
+    def with_levels_of(self, other: Schema) -> Schema:
+        """The schema with the levels that either declares."""
+        theirs = dict(zip(other.names, other.choices, strict=True))
+        choices = []
+        for name, mine in zip(self.names, self.choices, strict=True):
+            more = theirs[name].declared if name in theirs else None
+            if more is not None:
+                mine = replace(
+                    mine, declared=np.union1d([] if mine.declared is None else mine.declared, more)
+                )
+            choices.append(mine)
+        return replace(self, choices=tuple(choices))
 
     @staticmethod
     def _gathered(part: Part, places: list[tuple[int, int]], blocks: tuple[Any, ...]) -> Any:
@@ -142,6 +167,12 @@ class Schema:
         return [none if (levels := self.choices[j].declared) is None else levels for j in part.columns]
 
 
+def _written(family: Family) -> str:
+    """A family with all its settings, to the last number of an array."""
+    with np.printoptions(threshold=sys.maxsize, precision=17):
+        return repr(family)
+
+
 def named_family(wanted: Any, column: Any = None) -> Family:
     """The family that is called so, or the family itself."""
     if isinstance(wanted, Family):
@@ -151,9 +182,11 @@ def named_family(wanted: Any, column: Any = None) -> Family:
     if isinstance(wanted, str) and wanted in FAMILIES:
         return FAMILIES[wanted]()
     where = "" if column is None else f" of column {column!r}"
+    close = get_close_matches(str(wanted), FAMILIES, n=1)
+    hint = f"Is it {close[0]!r}? " if close else ""
     raise ValueError(
-        f'the family{where} is {wanted!r}; it must be "auto" or one of {sorted(FAMILIES)}, or such a family itself '
-        "(sunrise.Gaussian(), for one)."
+        f'{hint}The family{where} is {wanted!r}; it must be "auto" or one of {sorted(FAMILIES)}, or such a family '
+        "itself (sunrise.Gaussian(), for one)."
     )
 
 

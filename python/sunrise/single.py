@@ -14,7 +14,7 @@ from sunrise.data.batch import Block
 from sunrise.derived import Fitted, Settings
 from sunrise.estimator import COMMON_CONSTRAINTS, NaiveBayes
 from sunrise.given import Given
-from sunrise.schema import Schema
+from sunrise.schema import Choice, Schema
 from sunrise.stats import Stats
 from sunrise.support import REAL, Support
 
@@ -50,7 +50,8 @@ class OneFamily(NaiveBayes):
         self.__dict__["_fixed"] = not given.updatable
         stats = Stats(given.classes, given.rows, given.class_weight, blocks)
         settings = self._checked_settings()
-        self._become(settings, Schema.whole(settings.families, n_columns), stats, announced=None)
+        schema = Schema.whole(Choice(settings.families, "given for all columns"), n_columns, feature_names)
+        self._become(settings, schema, stats, announced=None)
         return self
 
     def __sklearn_tags__(self) -> Any:

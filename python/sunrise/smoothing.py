@@ -23,6 +23,9 @@ class Alpha:
 
     value: Any = 1.0
 
+    def __repr__(self) -> str:
+        return repr(self.value)
+
     @classmethod
     def given(cls, alpha: Any, force: bool = True) -> Alpha:
         """Check what the user gave."""

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from heapq import nlargest
 from html import escape
+from itertools import islice
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from sunrise.arrays import Floats
+from sunrise.data import write
 from sunrise.derived import Derived
+from sunrise.family import Family
+from sunrise.levels import plain
 from sunrise.stats import Stats
 
 #: How much of a large model is shown.
-MOST_COLUMNS, MOST_CLASSES, MOST_PARAMETERS = 30, 10, 3
+MOST_COLUMNS, MOST_CLASSES = 30, 10
 
 
 @dataclass(frozen=True)
@@ -49,9 +55,8 @@ class Summary:
             ColumnSummary(name, None, choice.reason, None, {})
             for name, choice in zip(names, fitted.schema.choices, strict=True)
         ]
-        for part, params, block in zip(fitted.parts, fitted.params, stats.blocks, strict=True):
+        for part, described, block in zip(fitted.parts, fitted.described, stats.blocks, strict=True):
             observed = block.observed[:: len(part.family.support.views)]
-            described = part.family.described(params)
             for k, j in enumerate(part.columns):
                 missing = total - int(observed[k])
                 reason = fitted.schema.choices[j].reason
@@ -121,7 +126,7 @@ class Summary:
         labels = [label for label, *_ in self.classes][:MOST_CLASSES]
         header = "".join(f"<th>{escape(label)}</th>" for label in labels)
         rows = ""
-        for name, values in list(parameters.items())[:100]:
+        for name, values in islice(parameters.items(), 100):
             cells = "".join(f"<td class=n>{_number(v)}</td>" for v in values[:MOST_CLASSES])
             rows += f"<tr><td>{escape(name)}</td>{cells}</tr>"
         short = escape(told(parameters))
@@ -140,16 +145,19 @@ def _number(value: Any) -> str:
     return f"{value:.3g}" if 1e-3 <= abs(value) < 1e5 or value == 0 else f"{value:.2e}"
 
 
-def told(parameters: dict[str, Floats]) -> str:
+def told(parameters: dict[str, Floats], width: int = 44) -> str:
     """The first few parameters, the largest where there are many, each with its number for every class."""
     ranked = list(parameters.items())
-    if len(ranked) > MOST_PARAMETERS:  # levels: the most probable ones
-        ranked.sort(key=lambda item: -float(np.mean(item[1])))
-    shown = []
-    for name, values in ranked[:MOST_PARAMETERS]:
+    if len(ranked) > 3:  # levels: the most probable ones
+        ranked = nlargest(8, ranked, key=lambda item: float(np.mean(item[1])))
+    shown: list[str] = []
+    for name, values in ranked:
         numbers = " | ".join(_number(value) for value in values[:3])
         shown.append(f"{_cut(name, 16)}: {numbers}" + (" ..." if len(values) > 3 else ""))
-    return ", ".join(shown) + (", ..." if len(ranked) > MOST_PARAMETERS else "")
+        if len(shown) > 1 and len(", ".join(shown)) > width:
+            shown.pop()
+            break
+    return ", ".join(shown) + (", ..." if len(shown) < len(parameters) else "")
 
 
 def _cut(text: str, width: int) -> str:
@@ -158,7 +166,7 @@ def _cut(text: str, width: int) -> str:
 
 def _aligned(rows: Iterable[tuple[str, ...]], sides: str) -> list[str]:
     """Rows of a table with its columns under each other."""
-    cut = [tuple(_cut(cell, 52) for cell in row) for row in rows]
+    cut = [tuple(_cut(plain(cell), 70) for cell in row) for row in rows]
     widths = [max(map(len, column)) for column in zip(*cut, strict=True)]
     cells = [[f"{cell:{side}{w}}" for cell, side, w in zip(row, sides, widths, strict=True)] for row in cut]
     return ["  " + "  ".join(row).rstrip() for row in cells]
@@ -166,3 +174,87 @@ def _aligned(rows: Iterable[tuple[str, ...]], sides: str) -> list[str]:
 
 def _rest(number: int, what: str) -> list[str]:
     return [f"  ... and {number:,} more {what}"] if number > 0 else []
+
+
+class AtAGlance(BaseEstimator):  # type: ignore[misc]
+    """What a fitted model shows of itself."""
+
+    _fitted: Derived
+    stats_: Stats
+    _columns: Callable[[], list[str]]
+
+    @property
+    def families_(self) -> Any:
+        """The family of every column, why it was chosen, and its parameters.
+
+        A frame of the kind the model was fitted to; a dict by column where that was no frame.
+
+        >>> from sunrise import NaiveBayes
+        >>> model = NaiveBayes().fit({"hair": ["long", "short", "long"]}, ["a", "b", "a"])
+        >>> model.families_["hair"]["family"], model.families_["hair"]["reason"]
+        ('categorical', '2 categories')
+        """
+        if "_fitted" not in self.__dict__:
+            raise AttributeError(f"{type(self).__name__} has no families_ before it is fitted")
+        columns = self._summary().columns
+        if self._fitted.schema.library is None:
+            return {
+                c.name: {"family": c.family, "reason": c.reason, "parameters": c.parameters} for c in columns
+            }
+        return write.frame(
+            self._fitted.schema.library,
+            {
+                "column": [c.name for c in columns],
+                "family": [c.family for c in columns],
+                "reason": [c.reason for c in columns],
+                "parameters": [told(c.parameters) for c in columns],
+            },
+        )
+
+    @property
+    def fixed_families_(self) -> dict[Any, Family | None]:
+        """The families as they were fixed, to be given to another model: `NaiveBayes(model.fixed_families_)`.
+
+        Columns that form a block are a tuple; None is a column that is left out.
+
+        >>> from sunrise import NaiveBayes
+        >>> model = NaiveBayes().fit({"hair": ["long", "short", "long"], "day": [1, 1, 1]}, ["a", "b", "a"])
+        >>> model.fixed_families_["day"] is None, model.fixed_families_["hair"].name
+        (True, 'categorical')
+        """
+        if "_fitted" not in self.__dict__:
+            raise AttributeError(f"{type(self).__name__} has no fixed_families_ before it is fitted")
+        return self._fitted.schema.families
+
+    @property
+    def parameters_(self) -> dict[str, dict[str, Floats]]:
+        """The parameters of every column, each with a number per class, in the order of `classes_`.
+
+        >>> from sunrise import NaiveBayes
+        >>> model = NaiveBayes().fit({"hair": ["long", "short", "long"]}, ["a", "b", "a"])
+        >>> model.parameters_["hair"]["long"]
+        array([0.6 , 0.25])
+        """
+        if "_fitted" not in self.__dict__:
+            raise AttributeError(f"{type(self).__name__} has no parameters_ before it is fitted")
+        names = self._columns()
+        found: dict[str, dict[str, Floats]] = {}
+        for part, described in zip(self._fitted.parts, self._fitted.described, strict=True):
+            found |= {names[j]: column for j, column in zip(part.columns, described, strict=True)}
+        return found
+
+    def _summary(self) -> Summary:
+        return Summary.of(super().__repr__(), self._columns(), self._fitted, self.stats_)
+
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+        """A fitted model shows its classes and columns."""
+        return self._summary().text() if "_fitted" in self.__dict__ else str(super().__repr__(N_CHAR_MAX))
+
+    def _repr_html_inner(self) -> str:
+        return self._summary().html() if "_fitted" in self.__dict__ else str(super()._repr_html_inner())
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> Any:
+        bundle = super()._repr_mimebundle_(**kwargs)
+        if "_fitted" in self.__dict__ and "text/html" in bundle:
+            bundle["text/html"] = self._repr_html_inner()
+        return bundle

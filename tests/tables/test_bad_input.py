@@ -106,8 +106,17 @@ def test_columns_that_mix_types_are_refused_with_examples(cells, kinds):
     for table in (X | {"odd": column}, pd.DataFrame({"odd": column})):
         refused(table, match=f"'odd' mixes {kinds}.*astype\\(str\\)")
     refused(column[:, None], match=f"column 0 mixes {kinds}")
-    with pytest.raises(ValueError, match=f"'town' mixes {kinds}"):
-        NaiveBayes().fit(X, Y).predict(X | {"town": column})
+    for family in ("gaussian", "poisson"):
+        refused(X | {"odd": column}, match=f"'odd' mixes {kinds}", families={"odd": family})
+
+
+def test_columns_that_mix_types_are_levels_where_that_is_asked_for():
+    column = np.array([1, "1", 1.0, None, "one", 2] * 10, dtype=object)
+    same = ["1", "1", "1", None, "one", "2"] * 10
+    labels = ["a", "a", "b", "b", "b", "a"] * 10
+    model = NaiveBayes({"odd": "categorical"}).fit({"odd": column}, labels)
+    expected = NaiveBayes({"odd": "categorical"}).fit({"odd": same}, labels).predict_proba({"odd": same})
+    np.testing.assert_array_equal(model.predict_proba({"odd": column}), expected)
 
 
 def test_the_remedy_for_mixed_types_works():

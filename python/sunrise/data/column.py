@@ -33,8 +33,8 @@ class Levels(NamedTuple):
 class Column:
     """One column of a table.
 
-    `kind` says what it holds: "number", "bool", "level", or "empty" where no cell is there. `cells` is what the
-    native kernels read in place, a one-dimensional array or an Arrow column; strings among Python objects and
+    `kind` says what it holds: "number", "bool", "level", "mixed", or "empty" where no cell is there. `cells` is what
+    the native kernels read in place, a one-dimensional array or an Arrow column; strings among Python objects and
     categories come with their `known` levels instead. `declared` are levels that are possible whether seen or not.
     """
 
@@ -44,6 +44,8 @@ class Column:
     cells: Any = None
     known: Levels | None = field(default=None, repr=False)
     declared: Labels | None = field(default=None, repr=False)
+    #: Of a column of kind "mixed": why it cannot be used unless levels are asked for.
+    problem: str = ""
 
     @cached_property
     def levels(self) -> Levels:
@@ -84,7 +86,7 @@ class Column:
 
     def shown(self, row: int) -> Any:
         """A cell for people: a number, the name of a level, or None where it is missing."""
-        if self.kind in ("level", "empty"):
+        if self.kind in ("level", "mixed", "empty"):
             code = self.levels.codes[row]
             return None if code < 0 else self.levels.names[code]
         value = float(self.numbers(np.array([row]))[0])

@@ -70,15 +70,12 @@ def frame_of(X: Any) -> Frame:
         raise TypeError(f"X is lazy ({type(X).__name__}): pass X.collect().")
     if library in ("pandas", "polars") and not hasattr(X, "columns"):
         raise ValueError(
-            f"X is one column ({type(X).__name__}), no table. Pass a table of it, such as X.to_frame()."
+            f"X is a {type(X).__name__}, no table. Of one row pass a dict (row.to_dict()) or a table of one row, "
+            "of one column a table of it (X.to_frame())."
         )
     if library == "pandas":
         names = tuple(X.columns)
-        # Columns that are merely numbered have no names.
-        is_named = names != tuple(range(len(names)))
-        return Frame(
-            names, len(X), lambda j: _pandas_column(names[j], X.iloc[:, j]), library, is_named, index=X.index
-        )
+        return Frame(names, len(X), lambda j: _pandas_column(names[j], X.iloc[:, j]), library, index=X.index)
     if library == "polars" and hasattr(X, "get_columns"):
         columns = X.get_columns()
         return Frame(tuple(X.columns), len(X), lambda j: _polars_column(columns[j].name, columns[j]), library)
@@ -87,6 +84,9 @@ def frame_of(X: Any) -> Frame:
         return Frame(names, X.num_rows, lambda j: _arrow_column(names[j], X.column(j)), library)
     if isinstance(X, dict):
         return _dict_frame(X)
+    if isinstance(X, list) and X and all(isinstance(row, dict) for row in X):
+        named_cells = dict.fromkeys(name for row in X for name in row)
+        return _dict_frame({name: [row.get(name) for row in X] for name in named_cells})
     if hasattr(X, "__arrow_c_stream__") or hasattr(X, "__arrow_c_array__"):
         table = _native.arrow_table(X)
         n_rows = len(table[0][1]) if table else 0
@@ -94,10 +94,15 @@ def frame_of(X: Any) -> Frame:
     return _array_frame(X)
 
 
+def is_single(value: Any) -> bool:
+    """Whether a value is one cell rather than a column of them."""
+    return isinstance(value, str | bytes) or not hasattr(value, "__len__")
+
+
 def _dict_frame(X: dict[Any, Any]) -> Frame:
     """A dict of columns; a dict of single values is one record."""
     names = tuple(X)
-    alone = [name for name, value in X.items() if isinstance(value, str) or not hasattr(value, "__len__")]
+    alone = [name for name, value in X.items() if is_single(value)]
     if len(alone) == len(X):
         X = {name: [value] for name, value in X.items()}
     elif alone:
@@ -254,7 +259,12 @@ def _numpy_column(name: Any, values: NDArray[Any]) -> Column:
     if kind == "M":
         refuse_dates(f"column {name!r}")
     if kind == "S":
-        values, kind = np.char.decode(values, "utf-8", "replace"), "U"
+        try:
+            values, kind = np.char.decode(values, "utf-8"), "U"
+        except UnicodeDecodeError as error:
+            raise ValueError(
+                f"column {name!r} holds bytes that are no text: {error}. Decode it before."
+            ) from None
     if kind == "U":
         values, kind = values.astype(object), "O"
     if kind == "O":
@@ -271,10 +281,13 @@ def _object_column(name: Any, values: NDArray[Any]) -> Column:
         present = dict.fromkeys(kind for kind in kinds if kind)
         if len(present) > 1:
             (one, other), rows = list(present)[:2], {kind: kinds.index(kind) for kind in present}
-            raise ValueError(
+            return _mixed_column(
+                name,
+                values,
+                there,
                 f"column {name!r} mixes {one}s ({values[rows[one]]!r} in row {rows[one]}) and {other}s "
                 f"({values[rows[other]]!r} in row {rows[other]}). Make it one of them, for example strings with "
-                "astype(str), and missing cells None."
+                f'astype(str), and missing cells None; or say families={{{name!r}: "categorical"}}.',
             )
         kind = next(iter(present), None)
         # Strings with NaN or pd.NA among them, or such as Rust does not know (lone surrogates).
@@ -293,6 +306,15 @@ def _object_column(name: Any, values: NDArray[Any]) -> Column:
     if not texts:
         return Column(name, "empty", n)
     return Column(name, "level", n, known=Levels.of(named(texts), codes))
+
+
+def _mixed_column(name: Any, values: NDArray[Any], there: Mask, problem: str) -> Column:
+    """Cells of several kinds, which can only be taken as levels, and only if that is asked for."""
+    names = named(values[there])
+    distinct, place = np.unique(names, return_inverse=True)
+    codes = np.full(len(values), -1, np.int32)
+    codes[there] = place
+    return Column(name, "mixed", len(values), known=Levels(distinct, codes), problem=problem)
 
 
 #: Kinds of objects that become numbers, and how.
@@ -345,8 +367,8 @@ def durations(X: NDArray[Any]) -> Floats:
 def refuse_dates(what: str) -> NoReturn:
     """Say what to do with dates."""
     raise ValueError(
-        f"{what} holds dates, which are no numbers. Give the time since some day (a duration), or parts of the date "
-        "such as month, weekday or hour."
+        f"{what} holds dates or times, which are no numbers. Give the time since some day (a duration), or parts "
+        "of the date such as month, weekday or hour."
     )
 
 

@@ -170,15 +170,17 @@ def refuse_cell(who: str, names: Any, fault: tuple[str, int, int, float], suppor
 
 def numbers(column: Column, family: Family) -> Column:
     """The column, which must hold numbers."""
-    if column.kind != "level":
+    if column.kind not in ("level", "mixed"):
         return column
     present = column.levels.codes >= 0
     if not present.any():
         return Column(column.name, "empty", column.n_rows)
     row = int(np.argmax(present))
+    if column.problem:
+        raise ValueError(column.problem)
     raise ValueError(
-        f"column {column.name!r} holds text ({column.shown(row)!r} in row {row}), and {family.name} takes numbers. "
-        'Give numbers as numbers; a column of categories is for families={...: "categorical"}.'
+        f"column {column.name!r} holds text ({column.shown(row)!r} in row {row}), and {family.name} takes numbers, or "
+        'yes and no as booleans. Give it so; a column of categories is for families={...: "categorical"}.'
     )
 
 
@@ -215,6 +217,8 @@ def is_name(y: Any, table: Frame) -> bool:
 
 def labelled(who: str, X: Any, table: Frame, y: Any) -> tuple[Frame, Any, Any]:
     """The table without its labels, the labels, and the name of their column where they came by it."""
+    if isinstance(X, dict) and table.n_rows == 1 and np.isscalar(y) and y not in table.names:
+        y = [y]  # the label of one record
     if is_name(y, table):
         return _wide(who, table.without(y)), label_column(X, table, y), y
     name = getattr(y, "name", None)
@@ -225,7 +229,8 @@ def labelled(who: str, X: Any, table: Frame, y: Any) -> tuple[Frame, Any, Any]:
                 f"column {name!r} of X holds the labels themselves. Drop it, or pass y={name!r} to take the labels "
                 "from there."
             )
-    return _wide(who, table), y, None
+    label = name if isinstance(name, str) and name and name not in table.names else None
+    return _wide(who, table), y, label
 
 
 def _wide(who: str, table: Frame) -> Frame:
@@ -243,7 +248,9 @@ def target(who: str, y: Any, n_rows: int) -> tuple[Labels, Codes]:
             f"{who} requires y to be passed, but the target y is None. Pass one label for every row of X."
         )
     if isinstance(y, str):
-        raise ValueError(f"y is {y!r}, and X has no column of that name. Pass the labels themselves.")
+        raise ValueError(
+            f"y is {y!r}, and {who} takes the labels themselves, no column of X by name: NaiveBayes does, of a frame."
+        )
     if (found := arrow_target(y, n_rows)) is not None:
         return found
     if not (type(y) is np.ndarray and y.ndim == 1):
@@ -342,6 +349,10 @@ def weights(sample_weight: Any, n_rows: int) -> Floats | None:
     """Read the weights of the rows; None means 1 each."""
     if sample_weight is None:
         return None
+    if isinstance(sample_weight, str):
+        raise ValueError(
+            f"sample_weight is {sample_weight!r}. Pass the weights themselves, one for every row."
+        )
     weight = np.asarray(sample_weight, dtype=np.float64)
     if weight.ndim == 0:
         weight = np.full(n_rows, weight)

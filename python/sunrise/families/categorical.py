@@ -69,7 +69,7 @@ class Categorical(Smoothed, Family):
     def suits(cls, look: Look) -> str | None:
         """Strings and categories, and whole numbers of which there are few."""
         if look.kind == "level":
-            return f"{look.distinct} categories"
+            return f"{look.distinct} categories{look.told_numbers}"
         return f"{look.distinct} different whole numbers" if look.whole and look.distinct <= 20 else None
 
     @property

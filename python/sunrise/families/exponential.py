@@ -11,7 +11,7 @@ from sunrise.arrays import Codes, Floats, Mask
 from sunrise.conjugate import Gamma
 from sunrise.family import Family
 from sunrise.forms import Linear
-from sunrise.priors import LEAST, too_large
+from sunrise.priors import LEAST, check_priors, too_large
 from sunrise.stats import Sums
 from sunrise.support import Support
 from sunrise.terms import X
@@ -37,6 +37,9 @@ class Exponential(Family):
     terms = (X,)
     prior_shape: float = 1.0
     prior_rate: float | None = None
+
+    def __post_init__(self) -> None:
+        check_priors(self, prior_shape=self.prior_shape, prior_rate=self.prior_rate)
 
     @property
     def support(self) -> Support:

@@ -18,7 +18,7 @@ from sunrise.forms import Linear
 from sunrise.given import given_parameters
 from sunrise.look import Look
 from sunrise.moments import Moments
-from sunrise.priors import normal_posterior, normal_prior, too_large
+from sunrise.priors import check_priors, normal_posterior, normal_prior, too_large
 from sunrise.single import OneFamily
 from sunrise.stats import per_row
 from sunrise.support import REAL, Support
@@ -50,6 +50,9 @@ class Gaussian(Family):
     var_smoothing: float | None = None
     laplace: bool = False
     shared_variance: bool = False
+
+    def __post_init__(self) -> None:
+        check_priors(self, var_smoothing=self.var_smoothing)
 
     @classmethod
     def suits(cls, look: Look) -> str | None:

@@ -11,6 +11,7 @@ from sunrise.arrays import Codes, Floats, Mask
 from sunrise.conjugate import Beta
 from sunrise.family import Family
 from sunrise.forms import Linear
+from sunrise.priors import check_priors
 from sunrise.stats import Sums
 from sunrise.support import WHOLE_COUNTS, Support
 from sunrise.terms import X
@@ -29,13 +30,17 @@ class GeometricParams(NamedTuple):
 class Geometric(Family):
     """Failures before the first success: P(x | c) = p (1 - p)^x, p ~ Beta(prior_a, prior_b).
 
-    The prior is worth `prior_a` rows that hold `prior_b` failures together.
+    The prior is worth `prior_a` rows that hold `prior_b` failures together. A class of which nothing was observed
+    has the probability of all classes together.
     """
 
     name = "geometric"
     terms = (X,)
     prior_a: float = 1.0
     prior_b: float = 1.0
+
+    def __post_init__(self) -> None:
+        check_priors(self, prior_a=self.prior_a, prior_b=self.prior_b)
 
     @property
     def support(self) -> Support:
@@ -48,8 +53,12 @@ class Geometric(Family):
 
     def params(self, stats: Sums, class_weight: Floats) -> GeometricParams:
         """Posterior means."""
-        posterior = self.posterior(stats)
-        return GeometricParams(posterior.log_mean, posterior.log_mean_complement, stats.known)
+        own, all_together = self.posterior(stats), self.posterior(stats.pooled())
+        log_p, log_rest = (
+            np.where(stats.rows > 0, getattr(own, name), getattr(all_together, name))
+            for name in ("log_mean", "log_mean_complement")
+        )
+        return GeometricParams(log_p, log_rest, stats.known)
 
     def form(self, params: GeometricParams) -> Linear:
         """Log p + x log(1 - p)."""

@@ -19,6 +19,7 @@ from sunrise.family import Family
 from sunrise.forms import Linear
 from sunrise.given import given_parameters
 from sunrise.look import Look
+from sunrise.priors import check_priors
 from sunrise.single import OneFamily
 from sunrise.stats import Sums
 from sunrise.support import WHOLE_COUNTS, Support
@@ -37,13 +38,17 @@ class PoissonParams(NamedTuple):
 class Poisson(Family):
     """Counts: x | c ~ Poisson(rate), rate ~ Gamma(prior_shape, prior_rate).
 
-    The prior is worth `prior_rate` rows that hold `prior_shape` counts together.
+    The prior is worth `prior_rate` rows that hold `prior_shape` counts together. A class of which nothing was
+    observed has the rate of all classes together.
     """
 
     name = "poisson"
     terms = (X,)
     prior_shape: float = 1.0
     prior_rate: float = 1.0
+
+    def __post_init__(self) -> None:
+        check_priors(self, prior_shape=self.prior_shape, prior_rate=self.prior_rate)
 
     @classmethod
     def suits(cls, look: Look) -> str | None:
@@ -63,7 +68,8 @@ class Poisson(Family):
 
     def params(self, stats: Sums, class_weight: Floats) -> PoissonParams:
         """Posterior mean rates."""
-        return PoissonParams(self.posterior(stats).mean, stats.known)
+        rate = np.where(stats.rows > 0, self.posterior(stats).mean, self.posterior(stats.pooled()).mean)
+        return PoissonParams(rate, stats.known)
 
     def form(self, params: PoissonParams) -> Linear:
         """x log rate - rate."""
@@ -137,7 +143,7 @@ class PoissonNB(OneFamily):
         self.n_jobs = n_jobs
 
     def _settings(self) -> Settings:
-        family = Poisson(float(self.prior_shape), float(self.prior_rate))
+        family = Poisson(self.prior_shape, self.prior_rate)
         return Settings(family, self.class_prior, self.class_weight, self.n_jobs)
 
     @classmethod
