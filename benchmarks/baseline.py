@@ -4,7 +4,7 @@ Numbers: SimpleImputer (mean), then GaussianNB. Strings: SimpleImputer, OrdinalE
 log scores of the two add up, less the class log-prior that both hold.
 
 Missing strings become a level of their own (strategy "constant"), which is kinder to scikit-learn than "most_frequent"
-in time, and is what gives the reference accuracies that the tables were first measured with; both can be chosen.
+in time, and gives the reference accuracies of benchmarks/tables.py; both can be chosen.
 
 CategoricalNB raises an IndexError for a level it has not seen, so every column gets a spare code: it counts as one
 more level of which there are none (min_categories), and OrdinalEncoder's unknown values are moved to it.

@@ -55,7 +55,7 @@ def fit(X: Any, y: Any) -> Any:
 
 def adult() -> int:
     """Fit and predict_proba on adult, beside scikit-learn."""
-    print("| adult, 48,842 x 14 | scikit-learn | Sunrise | ratio | asked |\n|---|---|---|---|---|")
+    print("| adult, 48,842 x 14 | scikit-learn | Sunrise | ratio | claimed |\n|---|---|---|---|---|")
     missed = 0
     for library in ("polars", "pandas"):
         X, y, numbers, strings = adult_frame(library)
@@ -102,7 +102,7 @@ def grouped(frame: pl.DataFrame) -> pl.DataFrame:
 
 def wide() -> int:
     """Fit on millions of rows, beside what polars needs for the moments of the floats alone."""
-    print(f"| {ROWS:,} x 30 | polars group_by | Sunrise | times | asked |\n|---|---|---|---|---|")
+    print(f"| {ROWS:,} x 30 | polars group_by | Sunrise | times | claimed |\n|---|---|---|---|---|")
     frame = wide_frame(ROWS)
     whole = frame.with_columns(pl.col("y").str.tail(1).cast(pl.Int64))
     only = frame.select(pl.selectors.starts_with("float"), "y")
@@ -164,7 +164,7 @@ def memory_of(library: str) -> None:
 
 def memory() -> int:
     """Extra memory of the fit on the wide frame, in processes of their own."""
-    print(f"| extra memory, {ROWS:,} x 30 | frame | extra | share | asked |\n|---|---|---|---|---|")
+    print(f"| extra memory, {ROWS:,} x 30 | frame | extra | share | claimed |\n|---|---|---|---|---|")
     missed = 0
     for library in ("polars", "pandas"):
         command = [sys.executable, "-c", f"from benchmarks.frames import memory_of; memory_of({library!r})"]

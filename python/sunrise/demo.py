@@ -43,7 +43,7 @@ def main() -> None:
     print(f"\nA patient of whom three things are known, one of them a new category: disease {sick:.0%}.")
 
     first, rest = range(200), range(200, len(y))
-    families = {name: found["family"] for name, found in model.families_.items()}
+    families = model.fixed_families_
     streamed = NaiveBayes(families).partial_fit(_rows(X, first), y[:200]).partial_fit(_rows(X, rest), y[200:])
     apart = np.abs(streamed.predict_log_proba(X) - model.predict_log_proba(X)).max()
     print(f"\nLearned in two batches instead of one: {'the same model' if apart < 1e-12 else 'DIFFERENT'}.")

@@ -85,6 +85,19 @@ class NaiveBayes(ClassifierMixin, AtAGlance):  # type: ignore[misc]
     n_jobs : int or None, default=None
         Threads; None means SUNRISE_THREADS, else OMP_NUM_THREADS, else all cores.
 
+    Attributes
+    ----------
+    classes_ : ndarray
+        The labels, sorted. `class_prior_` (which may be set) and `class_count_` go with them.
+    families_ : frame or dict
+        The family of every column and why; `fixed_families_` is a dict to give to another model.
+    parameters_ : dict
+        The parameters of every column, each with a number per class.
+    feature_names_in_, n_features_in_ : ndarray of str, int
+        The columns of the first data.
+    stats_ : Stats
+        All that is kept of the data: sums and counts.
+
     Examples
     --------
     >>> from sunrise import NaiveBayes

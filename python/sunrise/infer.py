@@ -7,7 +7,7 @@ Rows count by their weight: those of weight 0 are not there. In this order:
    different) are text: refused, with what to do;
 3. strings of which 9 in 10 or more are different, in 20 rows or more, name the rows: left out; so are 50 or more
    whole numbers that are all different and numbered without large gaps;
-4. yes and no: Bernoulli;
+4. yes and no (booleans): Bernoulli;
 5. strings and categories, and whole numbers of which there are at most 20 different ones: categorical;
 6. other whole numbers from 0 whose variance is .5 to 2 times their mean in every class: Poisson;
 7. all other numbers: Gaussian.
