@@ -8,6 +8,7 @@ array(['b'], dtype='<U1')
 """
 
 from importlib.metadata import version as _version
+from typing import TYPE_CHECKING, Any
 
 from sunrise import datasets, engines
 from sunrise.data.align import ColumnNamesWarning
@@ -27,6 +28,9 @@ from sunrise.families.vonmises import VonMises
 from sunrise.moments import LostPrecisionWarning
 from sunrise.present import UnseenLevelsWarning
 
+if TYPE_CHECKING:
+    from sunrise.select import InformationSelector
+
 __version__ = _version("sunrise")
 
 __all__ = [
@@ -45,6 +49,7 @@ __all__ = [
     "GaussianNB",
     "Geometric",
     "ImpossibleRowWarning",
+    "InformationSelector",
     "LogNormal",
     "LostPrecisionWarning",
     "Multinomial",
@@ -58,3 +63,12 @@ __all__ = [
     "datasets",
     "engines",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    # scikit-learn's selectors take as long to import as all of this package.
+    if name == "InformationSelector":
+        from sunrise.select import InformationSelector
+
+        return InformationSelector
+    raise AttributeError(f"module 'sunrise' has no attribute {name!r}")

@@ -85,6 +85,21 @@ class Family(ABC):
         """The part of the log density that has no class in it, of cells (rows x columns)."""
         return np.zeros_like(x)
 
+    def log_carrier(self, x: Floats) -> Floats:
+        """The same of whole rows, missing cells left out."""
+        return np.asarray(np.nansum(self.carrier(x), axis=1))
+
+    def outcomes(self, params: Any) -> Floats | list[Floats] | None:
+        """Of a discrete family: probabilities of what a cell may be, classes x columns x outcomes.
+
+        A list of classes x outcomes, one for each column, where columns have different outcomes; None of a density.
+        """
+        return None
+
+    def landmarks(self, params: Any) -> Floats:
+        """Of a density: points between which it is smooth and beyond which is nothing, ... x classes x columns."""
+        raise NotImplementedError(f"{self.name} is no density")
+
     @abstractmethod
     def sample(self, params: Any, y: Codes, rng: np.random.Generator) -> Floats:
         """Draw rows of these classes: rows x columns, levels as their positions."""

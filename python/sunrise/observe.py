@@ -50,7 +50,7 @@ class Observer:
                 choice, stats = self._infer(column)
             elif schema is None:
                 choice = replace(choice, declared=column.declared)
-            choices[j] = choice
+            choices[j] = choice if schema else replace(choice, kind=column.kind)
             if choice.family is not None and (table.matrix is None or choice.family.reads_levels):
                 alone[j] = self._column(column, choice.family) if stats is None else stats
         if schema is None:

@@ -35,6 +35,8 @@ class Choice:
     block: Any = None
     #: Levels that are possible whether seen or not.
     declared: Labels | None = None
+    #: What the column held: "number", "bool" or "level".
+    kind: str = "number"
 
     #: Whether it was chosen for want of data, not for what the column is.
     is_uninformed: bool = False
@@ -150,6 +152,26 @@ class Schema:
                 )
             choices.append(mine)
         return replace(self, choices=tuple(choices))
+
+    def without(self, left_out: dict[int, str], blocks: tuple[Any, ...]) -> tuple[Schema, tuple[Any, ...]]:
+        """The schema with more columns left out, each with its reason, and the blocks of what stays."""
+        choices = tuple(
+            replace(c, family=None, reason=left_out[j]) if j in left_out else c
+            for j, c in enumerate(self.choices)
+        )
+        rest = replace(self, choices=choices)
+        where = {j: (k, at) for k, part in enumerate(self.parts) for at, j in enumerate(part.columns)}
+        return rest, tuple(
+            rest._gathered(part, [where[j] for j in part.columns], blocks) for part in rest.parts
+        )
+
+    def narrowed(self, keep: Any, blocks: tuple[Any, ...]) -> tuple[Schema, tuple[Any, ...]]:
+        """The schema of these columns alone, for matrices, which have no columns to spare."""
+        kept = [int(j) for j in keep]
+        names = tuple(self.names[j] for j in kept) if self.is_named else tuple(range(len(kept)))
+        part = Part(self.parts[0].family, tuple(range(len(kept))))
+        rest = replace(self, names=names, choices=tuple(self.choices[j] for j in kept))
+        return rest, (self._gathered(part, [(0, j) for j in kept], blocks),)
 
     @staticmethod
     def _gathered(part: Part, places: list[tuple[int, int]], blocks: tuple[Any, ...]) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from numbers import Real
 from typing import Any, ClassVar, Self
 
@@ -9,6 +10,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils._param_validation import Interval
 
+from sunrise.arrays import Floats, Positions
 from sunrise.data import read
 from sunrise.data.batch import Block
 from sunrise.derived import Fitted, Settings
@@ -38,6 +40,23 @@ class OneFamily(NaiveBayes):
 
     def _open(self, X: Any, fitting: bool) -> Block:
         return read.matrix(self, X, fitting=fitting)
+
+    def _drawn(self, columns: dict[Any, Any]) -> Any:
+        """A matrix, as it was fitted to."""
+        return np.array(list(columns.values()), dtype=float).T
+
+    def _keep(self, keep: Positions, bits: Floats) -> None:
+        """Become the model of these columns, which is that of a narrower matrix."""
+        if any(np.ndim(getattr(self, name, 0)) for name in ("alpha", "min_categories")):
+            raise ValueError(
+                "select needs settings that are the same for all columns: alpha is one for each."
+            )
+        fitted, stats = self._fitted, self.stats_
+        schema, blocks = fitted.schema.narrowed(keep, stats.blocks)
+        self.__dict__["n_features_in_"] = len(keep)
+        if "feature_names_in_" in self.__dict__:
+            self.__dict__["feature_names_in_"] = self.feature_names_in_[keep]
+        self._become(fitted.settings, schema, replace(stats, blocks=blocks), self._announced)
 
     def _from_stats(self, given: Given, blocks: tuple[Any, ...], n_columns: int, feature_names: Any) -> Self:
         """Become the model these statistics stand for."""

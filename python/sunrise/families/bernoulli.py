@@ -73,6 +73,10 @@ class Bernoulli(Smoothed, Family):
             odds = params.log_one - params.log_zero
         return Linear(np.where(params.known, params.log_zero, 0.0), np.where(params.known, odds, 0.0))
 
+    def outcomes(self, params: BernoulliParams) -> Floats:
+        """No and yes."""
+        return np.exp(np.stack([params.log_zero, params.log_one], axis=2))
+
     def sample(self, params: BernoulliParams, y: Codes, rng: np.random.Generator) -> Floats:
         """Zeros and ones."""
         return (rng.random((len(y), params.log_one.shape[1])) < np.exp(params.log_one[y])).astype(float)

@@ -6,11 +6,12 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import betaln
+from scipy.special import betaincinv, betaln
 
 from sunrise.arrays import Codes, Floats, Mask
 from sunrise.family import Family
 from sunrise.forms import Linear, side_by_side
+from sunrise.information import CUTS
 from sunrise.priors import LEAST, forgotten, rounding, with_pooled_row, with_spread
 from sunrise.special import digamma_lag
 from sunrise.stats import Sums
@@ -101,6 +102,11 @@ class Beta(Family):
     def carrier(self, x: Floats) -> Floats:
         """- log x - log(1 - x)"""
         return np.asarray(-LOG.of(x) - LOG_REST.of(x))
+
+    def landmarks(self, params: BetaParams) -> Floats:
+        """Quantiles."""
+        cut = betaincinv(params.a, params.b, CUTS[:, None, None])
+        return np.asarray(np.clip(cut, self.support.lowest, self.support.highest))
 
     def sample(self, params: BetaParams, y: Codes, rng: np.random.Generator) -> Floats:
         """Beta numbers; what is too close to 0 or 1 for a float is the closest one."""

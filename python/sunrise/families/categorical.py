@@ -149,6 +149,16 @@ class Categorical(Smoothed, Family):
             counts.offsets, codes, params.sizes, values, refuse, [str(level) for level in counts.codes]
         )
 
+    def outcomes(self, params: CategoricalParams) -> list[Floats]:
+        """The levels, and together those that are possible but were never seen."""
+        found, p, counts = [], np.exp(params.log_level), params.counts
+        seen = np.diff(counts.offsets)
+        rest = (params.sizes - seen) + (self.unseen == "reserve")
+        for j, (first, n) in enumerate(zip(counts.offsets, seen, strict=False)):
+            others = np.exp(params.log_other[:, j : j + 1]) * rest[j]
+            found.append(np.concatenate([p[:, first : first + n], others], axis=1))
+        return found
+
     def sample(self, params: CategoricalParams, y: Codes, rng: np.random.Generator) -> Floats:
         """Levels by their codes, or by their places if they have names; only those that are known."""
         counts = params.counts

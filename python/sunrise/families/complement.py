@@ -76,6 +76,10 @@ class Complement(Smoothed, Family):
             x=params.weights, composition=Composition(params.log_theta, sign=-1.0, normed=self.norm)
         )
 
+    def outcomes(self, params: ComplementParams) -> Floats:
+        """There are none: a complement is no distribution of its class."""
+        raise ValueError("complement is no distribution, so it has no mutual information; use multinomial.")
+
     def sample(self, params: ComplementParams, y: Codes, rng: np.random.Generator) -> Floats:
         """There is nothing to draw from: a complement is no distribution of its class."""
         raise ValueError("complement is no distribution, so no rows can be drawn from it; use multinomial.")
@@ -115,6 +119,7 @@ class ComplementNB(DiscreteNB):
     """
 
     _takes = COUNTS
+    _density = False
 
     _parameter_constraints: dict[str, Any] = {**DiscreteNB._parameter_constraints, "norm": ["boolean"]}
 

@@ -11,6 +11,7 @@ from sunrise.arrays import Codes, Floats, Mask
 from sunrise.conjugate import Gamma
 from sunrise.family import Family
 from sunrise.forms import Linear
+from sunrise.information import CUTS
 from sunrise.priors import LEAST, check_priors, too_large
 from sunrise.stats import Sums
 from sunrise.support import Support
@@ -65,6 +66,10 @@ class Exponential(Family):
         return Linear(
             base=np.where(params.known, np.log(params.rate), 0.0), x=np.where(params.known, -params.rate, 0.0)
         )
+
+    def landmarks(self, params: ExponentialParams) -> Floats:
+        """Quantiles."""
+        return np.asarray(-np.log(1.0 - CUTS)[:, None, None] / params.rate)
 
     def sample(self, params: ExponentialParams, y: Codes, rng: np.random.Generator) -> Floats:
         """Exponential waiting times."""

@@ -6,12 +6,13 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import gammaln
+from scipy.special import gammaincinv, gammaln
 
 from sunrise.arrays import Codes, Floats, Mask
 from sunrise.conjugate import log
 from sunrise.family import Family
 from sunrise.forms import Linear, side_by_side
+from sunrise.information import CUTS
 from sunrise.priors import LEAST, forgotten, rounding, too_large, with_pooled_row, with_spread
 from sunrise.special import digamma_lag
 from sunrise.stats import Sums
@@ -82,6 +83,11 @@ class Gamma(Family):
     def carrier(self, x: Floats) -> Floats:
         """- log x"""
         return np.asarray(-LOG.of(x))
+
+    def landmarks(self, params: GammaParams) -> Floats:
+        """Quantiles."""
+        cut = gammaincinv(params.shape, CUTS[:, None, None]) / params.rate
+        return np.asarray(np.maximum(cut, self.support.lowest))
 
     def sample(self, params: GammaParams, y: Codes, rng: np.random.Generator) -> Floats:
         """Gamma numbers; what is too small for a float is the smallest one."""

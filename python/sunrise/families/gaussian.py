@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.special import ndtri
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from sunrise.arrays import Codes, Floats, Mask
@@ -16,6 +17,7 @@ from sunrise.estimator import COMMON_CONSTRAINTS
 from sunrise.family import Family
 from sunrise.forms import Linear
 from sunrise.given import given_parameters
+from sunrise.information import CUTS
 from sunrise.look import Look
 from sunrise.moments import Moments
 from sunrise.priors import check_priors, normal_posterior, normal_prior, too_large
@@ -111,6 +113,10 @@ class Gaussian(Family):
             base = np.where(params.known, -0.5 * np.log(2.0 * np.pi * params.var), 0.0)
             x2 = np.where(params.known, -0.5 / params.var, 0.0)
         return Linear(base=base, x2=x2, anchor=params.mean)
+
+    def landmarks(self, params: GaussianParams) -> Floats:
+        """Quantiles."""
+        return np.asarray(params.mean + np.sqrt(params.var) * ndtri(CUTS)[:, None, None])
 
     def sample(self, params: GaussianParams, y: Codes, rng: np.random.Generator) -> Floats:
         """Normal numbers; the scale is the standard deviation."""

@@ -66,6 +66,14 @@ class Geometric(Family):
             base=np.where(params.known, params.log_p, 0.0), x=np.where(params.known, params.log_q, 0.0)
         )
 
+    def outcomes(self, params: GeometricParams) -> list[Floats]:
+        """Every number of failures up to where nothing is left."""
+        found = []
+        for log_p, log_q in zip(params.log_p.T, params.log_q.T, strict=True):
+            x = np.arange(min(36.0 / max(-log_q.max(), 1e-7), 1e6) + 2.0)  # to where e^-36 is left
+            found.append(np.exp(log_p[:, None] + x * log_q[:, None]))
+        return found
+
     def sample(self, params: GeometricParams, y: Codes, rng: np.random.Generator) -> Floats:
         """Trials up to the first success, less that one."""
         trials = rng.geometric(np.exp(params.log_p)[y]).astype(float)

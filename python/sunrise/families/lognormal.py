@@ -6,10 +6,12 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
+from scipy.special import ndtri
 
 from sunrise.arrays import Codes, Floats, Mask
 from sunrise.family import Family
 from sunrise.forms import Linear
+from sunrise.information import CUTS
 from sunrise.moments import Moments
 from sunrise.priors import normal_posterior
 from sunrise.support import POSITIVE, Support
@@ -54,6 +56,10 @@ class LogNormal(Family):
     def carrier(self, x: Floats) -> Floats:
         """- log x"""
         return np.asarray(-LOG.of(x))
+
+    def landmarks(self, params: LogNormalParams) -> Floats:
+        """Quantiles."""
+        return np.asarray(np.exp(params.mean + np.sqrt(params.var) * ndtri(CUTS)[:, None, None]))
 
     def sample(self, params: LogNormalParams, y: Codes, rng: np.random.Generator) -> Floats:
         """Exponentials of normal numbers."""

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.special import gammaln
 
 from sunrise.arrays import Codes, Floats, Mask
 from sunrise.conjugate import Dirichlet
@@ -71,6 +72,15 @@ class Multinomial(Smoothed, Family):
         return Linear(
             x=np.where(params.known, params.log_theta, 0.0), composition=Composition(params.log_theta)
         )
+
+    def log_carrier(self, x: Floats) -> Floats:
+        """Log of the multinomial coefficient of the observed counts."""
+        return np.asarray(gammaln(np.nansum(x, axis=1) + 1.0) - np.nansum(gammaln(x + 1.0), axis=1))
+
+    def outcomes(self, params: MultinomialParams) -> Floats:
+        """Whether one of the things counted is of this column."""
+        share = np.exp(params.log_theta)
+        return np.stack([1.0 - share, share], axis=2)
 
     def sample(self, params: MultinomialParams, y: Codes, rng: np.random.Generator) -> Floats:
         """Rows of one count each: how many there are is not part of the model."""

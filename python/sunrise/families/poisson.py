@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import gammaln
+from scipy.special import gammaln, pdtrik
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from sunrise.arrays import Codes, Floats, Mask
@@ -80,6 +80,15 @@ class Poisson(Family):
     def carrier(self, x: Floats) -> Floats:
         """- log x!"""
         return np.asarray(-gammaln(x + 1.0))
+
+    def outcomes(self, params: PoissonParams) -> list[Floats]:
+        """Every count up to where nothing is left."""
+        top = pdtrik(1.0 - 1e-15, params.rate.max(axis=0))
+        counts = [np.arange(np.ceil(most) + 2.0) for most in np.nan_to_num(top, nan=0.0)]
+        return [
+            np.exp(x * log(rate)[:, None] - rate[:, None] - gammaln(x + 1.0))
+            for x, rate in zip(counts, np.maximum(params.rate, 1e-300).T, strict=True)
+        ]
 
     def sample(self, params: PoissonParams, y: Codes, rng: np.random.Generator) -> Floats:
         """Poisson counts."""

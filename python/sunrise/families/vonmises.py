@@ -88,6 +88,13 @@ class VonMises(Family):
             x=side_by_side(k * np.cos(params.direction), k * np.sin(params.direction)),
         )
 
+    def landmarks(self, params: VonMisesParams) -> Floats:
+        """All around the circle, and closer together about the directions."""
+        near = np.linspace(-8.0, 8.0, 33)[:, None, None] / np.sqrt(np.maximum(params.concentration, 1.0))
+        around = (params.direction + near + np.pi) % (2.0 * np.pi) - np.pi
+        circle = np.linspace(-np.pi, np.pi, 33)[:, None, None] + 0.0 * params.direction
+        return np.concatenate([around, circle])
+
     def sample(self, params: VonMisesParams, y: Codes, rng: np.random.Generator) -> Floats:
         """Angles from -pi to pi."""
         return rng.vonmises(params.direction[y], params.concentration[y])
