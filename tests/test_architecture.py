@@ -58,7 +58,10 @@ ROOMS = [
     ),
     ("engines", {"engines.array", "engines.native", "engines"}),
     ("engine users", {"observe"}),
-    ("estimator", {"decide", "derived", "draw", "explain", "linear", "estimator", "single", "summary"}),
+    (
+        "estimator",
+        {"decide", "derived", "draw", "explain", "linear", "posterior", "estimator", "single", "summary"},
+    ),
     ("families", {f"families.{name}" for name in FAMILIES}),
     ("front", {"", "datasets", "demo", "select"}),
 ]

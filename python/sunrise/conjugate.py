@@ -7,8 +7,10 @@ is within 1e-12 of 1.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from scipy import special
 
 from sunrise.arrays import Floats
 
@@ -17,6 +19,13 @@ def log(x: Floats) -> Floats:
     """Natural logarithm with log 0 = -inf, without a warning."""
     with np.errstate(divide="ignore"):
         return np.asarray(np.log(x))
+
+
+def _tails(level: float) -> tuple[float, float]:
+    """The probabilities between which a credible interval of this level lies."""
+    if not 0.0 < level < 1.0:
+        raise ValueError(f"level is {level!r}; it must lie between 0 and 1, such as 0.95.")
+    return (1.0 - level) / 2.0, (1.0 + level) / 2.0
 
 
 @dataclass(frozen=True)
@@ -50,6 +59,41 @@ class Beta:
         """Log of the mean of 1 - probability."""
         return self._log_share(self.b)
 
+    @property
+    def mean(self) -> Floats:
+        """Mean probability."""
+        return np.exp(self.log_mean)
+
+    @property
+    def mode(self) -> Floats:
+        """Most probable value; a parameter below 1 puts it on the boundary, and 1/2 stands for all of them."""
+        a, b = np.maximum(self.a - 1.0, 0.0), np.maximum(self.b - 1.0, 0.0)
+        return np.asarray(np.divide(a, a + b, out=np.full_like(a + b, 0.5), where=a + b > 0))
+
+    @property
+    def var(self) -> Floats:
+        """Variance."""
+        total = self.a + self.b
+        return np.asarray(self.a * self.b / (total * total * (total + 1.0)))
+
+    def interval(self, level: float = 0.95) -> tuple[Floats, Floats]:
+        """Credible interval with equal tails."""
+        low, high = (special.betaincinv(self.a, self.b, tail) for tail in _tails(level))
+        return low, high
+
+    def pdf(self, x: Any) -> Floats:
+        """Density."""
+        log_density = special.xlogy(self.a - 1.0, x) + special.xlog1py(self.b - 1.0, -x)
+        return np.asarray(np.exp(log_density - special.betaln(self.a, self.b)))
+
+    def sample(self, n: int = 1, random_state: Any = None) -> Floats:
+        """Draws: n x ..."""
+        return np.random.default_rng(random_state).beta(self.a, self.b, (n, *np.shape(self.a)))
+
+    def at(self, j: int) -> Beta:
+        """Those of one column."""
+        return Beta(*(np.broadcast_to(a, np.shape(self.a + self.b))[:, j] for a in (self.a, self.b)))
+
 
 @dataclass(frozen=True)
 class Dirichlet:
@@ -68,6 +112,50 @@ class Dirichlet:
         total = self.concentration.sum(axis=-1, keepdims=True)
         known = np.where(total > 0, self.concentration, 1.0)
         return log(known) - log(np.where(total > 0, total, float(self.concentration.shape[-1])))
+
+    @property
+    def mean(self) -> Floats:
+        """Mean probabilities."""
+        return np.exp(self.log_mean)
+
+    @property
+    def mode(self) -> Floats:
+        """Most probable values; a parameter below 1 puts its own on the boundary, 0."""
+        above = np.maximum(self.concentration - 1.0, 0.0)
+        total = above.sum(axis=-1, keepdims=True)
+        even = np.full_like(above, 1.0 / above.shape[-1])
+        return np.asarray(np.divide(above, total, out=even, where=total > 0))
+
+    def marginal(self, k: int) -> Beta:
+        """The distribution of one of the probabilities."""
+        own = self.concentration[..., k]
+        return Beta(own, self.concentration.sum(axis=-1) - own)
+
+    @property
+    def _marginals(self) -> Beta:
+        return Beta(self.concentration, self.concentration.sum(axis=-1, keepdims=True) - self.concentration)
+
+    @property
+    def var(self) -> Floats:
+        """Variances."""
+        return self._marginals.var
+
+    def interval(self, level: float = 0.95) -> tuple[Floats, Floats]:
+        """Credible interval of each probability, with equal tails."""
+        return self._marginals.interval(level)
+
+    def pdf(self, x: Any) -> Floats:
+        """Density of probabilities that sum to 1 over the last axis."""
+        a = self.concentration
+        norm = special.gammaln(a).sum(axis=-1) - special.gammaln(a.sum(axis=-1))
+        return np.asarray(np.exp(special.xlogy(a - 1.0, x).sum(axis=-1) - norm))
+
+    def sample(self, n: int = 1, random_state: Any = None) -> Floats:
+        """Draws: n x ..., each summing to 1 over the last axis."""
+        draws = np.random.default_rng(random_state).gamma(
+            self.concentration, size=(n, *self.concentration.shape)
+        )
+        return np.asarray(draws / draws.sum(axis=-1, keepdims=True))
 
 
 @dataclass(frozen=True)
@@ -89,6 +177,80 @@ class Gamma:
         """The mean rate."""
         known = self.rate > 0
         return np.asarray(self.shape / np.where(known, self.rate, 1.0) * known)
+
+    @property
+    def mode(self) -> Floats:
+        """The most probable rate."""
+        return np.asarray(np.maximum(self.shape - 1.0, 0.0) / self.rate)
+
+    @property
+    def var(self) -> Floats:
+        """Variance."""
+        return np.asarray(self.shape / (self.rate * self.rate))
+
+    def interval(self, level: float = 0.95) -> tuple[Floats, Floats]:
+        """Credible interval with equal tails."""
+        low, high = (special.gammaincinv(self.shape, tail) / self.rate for tail in _tails(level))
+        return low, high
+
+    def pdf(self, x: Any) -> Floats:
+        """Density."""
+        scaled = self.rate * x
+        return np.asarray(
+            np.exp(special.xlogy(self.shape - 1.0, scaled) - scaled - special.gammaln(self.shape)) * self.rate
+        )
+
+    def sample(self, n: int = 1, random_state: Any = None) -> Floats:
+        """Draws: n x ..."""
+        shape = np.broadcast_shapes(np.shape(self.shape), np.shape(self.rate))
+        return np.random.default_rng(random_state).gamma(self.shape, 1.0 / self.rate, (n, *shape))
+
+    def at(self, j: int) -> Gamma:
+        """Those of one column."""
+        shape = np.broadcast_shapes(np.shape(self.shape), np.shape(self.rate))
+        return Gamma(*(np.broadcast_to(a, shape)[:, j] for a in (self.shape, self.rate)))
+
+
+@dataclass(frozen=True)
+class InverseGamma:
+    """A variance: 1 / variance ~ Gamma(a, b), elementwise.
+
+    >>> import numpy as np
+    >>> InverseGamma(np.array([3.0]), np.array([4.0])).mean
+    array([2.])
+    """
+
+    a: Floats
+    b: Floats
+
+    @property
+    def mean(self) -> Floats:
+        """The mean variance; infinite where a is at most 1."""
+        return np.where(self.a > 1.0, self.b / np.where(self.a > 1.0, self.a - 1.0, 1.0), np.inf)
+
+    @property
+    def mode(self) -> Floats:
+        """The most probable variance."""
+        return np.asarray(self.b / (self.a + 1.0))
+
+    @property
+    def var(self) -> Floats:
+        """Variance of the variance; infinite where a is at most 2."""
+        known = self.a > 2.0
+        return np.where(known, self.mean**2 / np.where(known, self.a - 2.0, 1.0), np.inf)
+
+    def interval(self, level: float = 0.95) -> tuple[Floats, Floats]:
+        """Credible interval with equal tails."""
+        low, high = (self.b / special.gammainccinv(self.a, tail) for tail in _tails(level))
+        return low, high
+
+    def pdf(self, x: Any) -> Floats:
+        """Density."""
+        return np.asarray(np.exp(self.a * np.log(self.b / x) - self.b / x - special.gammaln(self.a)) / x)
+
+    def sample(self, n: int = 1, random_state: Any = None) -> Floats:
+        """Draws: n x ..."""
+        return 1.0 / Gamma(self.a, self.b).sample(n, random_state)
 
 
 @dataclass(frozen=True)
@@ -118,3 +280,50 @@ class NormalInverseGamma:
     def mean_variance(self) -> Floats:
         """Posterior mean of the variance."""
         return np.asarray(self.b / (self.a - 1.0))
+
+    @property
+    def variance(self) -> InverseGamma:
+        """The distribution of the variance."""
+        return InverseGamma(self.a, self.b)
+
+    @property
+    def mean(self) -> Floats:
+        """Mean of the mean."""
+        return self.m
+
+    @property
+    def mode(self) -> tuple[Floats, Floats]:
+        """The most probable mean and variance together."""
+        return self.m, np.asarray(self.b / (self.a + 1.5))
+
+    @property
+    def _scale(self) -> Floats:
+        return np.sqrt(self.b / (self.a * self.kappa))
+
+    @property
+    def var(self) -> Floats:
+        """Variance of the mean; infinite where a is at most 1."""
+        return self.variance.mean / self.kappa
+
+    def interval(self, level: float = 0.95) -> tuple[Floats, Floats]:
+        """Credible interval of the mean, with equal tails: a Student's t of 2a degrees of freedom."""
+        low, high = (self.m + self._scale * special.stdtrit(2.0 * self.a, tail) for tail in _tails(level))
+        return low, high
+
+    def pdf(self, x: Any) -> Floats:
+        """Density of the mean."""
+        z, n = (x - self.m) / self._scale, 2.0 * self.a
+        norm = special.gammaln((n + 1.0) / 2.0) - special.gammaln(n / 2.0) - 0.5 * np.log(n * np.pi)
+        return np.asarray(np.exp(norm - 0.5 * (n + 1.0) * np.log(1.0 + z * z / n)) / self._scale)
+
+    def sample(self, n: int = 1, random_state: Any = None) -> tuple[Floats, Floats]:
+        """Draws of the mean and of the variance, n x ... each."""
+        rng = np.random.default_rng(random_state)
+        variance = self.variance.sample(n, rng)
+        return rng.normal(self.m, np.sqrt(variance / self.kappa)), variance
+
+    def at(self, j: int) -> NormalInverseGamma:
+        """Those of one column."""
+        shape = np.shape(self.m + self.kappa + self.a + self.b)
+        parts = (self.m, self.kappa, self.a, self.b)
+        return NormalInverseGamma(*(np.broadcast_to(part, shape)[:, j] for part in parts))

@@ -73,6 +73,14 @@ class Family(ABC):
         """
         return None
 
+    def posterior(self, stats: Any) -> Any:
+        """The conjugate posterior of the parameters of a block, classes x columns."""
+        raise ValueError(f"{self.name} has no conjugate posterior: its parameters are point estimates.")
+
+    def posterior_of(self, stats: Any, j: int) -> Any:
+        """The posterior of column j."""
+        return self.posterior(stats).at(j)
+
     @abstractmethod
     def params(self, stats: Any, class_weight: Floats) -> Any:
         """Derive the parameters from a block's statistics and the weight of the classes."""

@@ -17,6 +17,7 @@ from sunrise.data import write
 from sunrise.derived import Derived
 from sunrise.family import Family
 from sunrise.levels import plain
+from sunrise.posterior import Posteriors
 from sunrise.stats import Stats
 
 #: How much of a large model is shown.
@@ -242,6 +243,20 @@ class AtAGlance(BaseEstimator):  # type: ignore[misc]
         for part, described in zip(self._fitted.parts, self._fitted.described, strict=True):
             found |= {names[j]: column for j, column in zip(part.columns, described, strict=True)}
         return found
+
+    @property
+    def posterior_(self) -> Posteriors:
+        """The conjugate posterior of every column's parameters, with an entry per class.
+
+        >>> from sunrise import NaiveBayes
+        >>> model = NaiveBayes("bernoulli").fit({"heads": [1, 1, 0, 1]}, ["coin"] * 4)
+        >>> coin = model.posterior_["heads"]
+        >>> coin.mean.round(3), [float(end[0].round(3)) for end in coin.interval(0.9)]
+        (array([0.667]), [0.343, 0.924])
+        """
+        if "_fitted" not in self.__dict__:
+            raise AttributeError(f"{type(self).__name__} has no posterior_ before it is fitted")
+        return Posteriors(self._fitted, self._columns())
 
     def _summary(self) -> Summary:
         return Summary.of(super().__repr__(), self._columns(), self._fitted, self.stats_)

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from sunrise.arrays import Codes, Floats, Integers, Mask
-from sunrise.conjugate import log
+from sunrise.conjugate import Dirichlet, log
 from sunrise.derived import Fitted, Settings
 from sunrise.family import Family
 from sunrise.forms import Table
@@ -114,6 +114,15 @@ class Categorical(Smoothed, Family):
                 f"'min_categories' should have shape ({n_columns},) when an array-like is provided. "
                 f"Got {least.shape} instead."
             )
+
+    def posterior_of(self, stats: Counts, j: int) -> Dirichlet:
+        """Of the levels in their order (those of `described`), and of an unseen one where mass is reserved for it."""
+        order = sorted(range(len(stats.levels(j))), key=lambda k: natural(str(stats.levels(j)[k])))
+        counts = stats.weight[:, stats.offsets[j] : stats.offsets[j + 1]][:, order]
+        if self.unseen == "reserve":
+            counts = np.concatenate([counts, np.zeros((len(counts), 1))], axis=1)
+        alpha = np.broadcast_to(self.alpha.value, (stats.n_columns,))[j]
+        return Dirichlet(counts + alpha)
 
     def params(self, stats: Counts, class_weight: Floats) -> CategoricalParams:
         """Log of the posterior means, from the counts."""

@@ -12,6 +12,7 @@ from scipy.special import ndtri
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from sunrise.arrays import Codes, Floats, Mask
+from sunrise.conjugate import NormalInverseGamma
 from sunrise.derived import Fitted, Settings
 from sunrise.estimator import COMMON_CONSTRAINTS
 from sunrise.family import Family
@@ -93,16 +94,21 @@ class Gaussian(Family):
         var = np.where(seen | self.shared_variance, own, overall)
         return GaussianParams(mean, var + epsilon, epsilon, known)
 
+    def posterior(self, stats: Moments) -> NormalInverseGamma:
+        """Normal-inverse-gamma, under the default prior."""
+        if self.var_smoothing is not None or self.laplace:
+            raise ValueError("a Gaussian with var_smoothing or laplace has no prior, so it has no posterior.")
+        post, _ = normal_posterior(stats)
+        if not self.shared_variance:
+            return post
+        prior, _ = normal_prior(stats)
+        # One variance for all classes: each adds its squares, and its shift from the column's mean, to one sum.
+        a, b = (p + (q - p).sum(axis=0, keepdims=True) for p, q in ((prior.a, post.a), (prior.b, post.b)))
+        return NormalInverseGamma(post.m, post.kappa, a + 0.0 * post.m, b + 0.0 * post.m)
+
     def _posterior_means(self, stats: Moments) -> GaussianParams:
-        post, varies = normal_posterior(stats)
-        var = post.mean_variance
-        if self.shared_variance:
-            prior, _ = normal_prior(stats)
-            # One variance for all classes: each adds its squares, and its shift from the column's mean, to one sum.
-            b = prior.b + (post.b - prior.b).sum(axis=0, keepdims=True)
-            a = prior.a + (post.a - prior.a).sum(axis=0, keepdims=True)
-            var = np.broadcast_to(b / (a - 1.0), var.shape)
-        return GaussianParams(post.m, np.where(varies, var, 1.0), 0.0, varies)
+        post, (_, varies) = self.posterior(stats), normal_prior(stats)
+        return GaussianParams(post.m, np.where(varies, post.mean_variance, 1.0), 0.0, varies)
 
     def form(self, params: GaussianParams) -> Linear:
         """Squares about the class means.

@@ -9,6 +9,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from sunrise.arrays import Codes, Floats, Mask
+from sunrise.conjugate import NormalInverseGamma
 from sunrise.family import Family
 from sunrise.forms import Linear
 from sunrise.information import CUTS
@@ -38,6 +39,10 @@ class LogNormal(Family):
     def support(self) -> Support:
         """Numbers above 0, by their logarithm."""
         return replace(POSITIVE, views=(LOG,))
+
+    def posterior(self, stats: Moments) -> NormalInverseGamma:
+        """Normal-inverse-gamma of the mean and variance of log x."""
+        return normal_posterior(stats)[0]
 
     def params(self, stats: Moments, class_weight: Floats) -> LogNormalParams:
         """Posterior means of the mean and of the variance."""

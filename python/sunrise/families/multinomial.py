@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from scipy.special import gammaln
 
 from sunrise.arrays import Codes, Floats, Mask
-from sunrise.conjugate import Dirichlet
+from sunrise.conjugate import Beta, Dirichlet
 from sunrise.derived import Fitted, Settings
 from sunrise.family import Family
 from sunrise.forms import Composition, Linear
@@ -62,6 +62,12 @@ class Multinomial(Smoothed, Family):
     def support(self) -> Support:
         """Counts, or any weights of 0 or more."""
         return COUNTS
+
+    def posterior_of(self, stats: Sums, j: int) -> Beta:
+        """The share of one column among the observed ones: a Beta, as any part of a Dirichlet."""
+        known = np.flatnonzero(stats.known)
+        counts = (rates(stats, stats.seen.max(axis=1)) + self.alpha.value)[:, known]
+        return Dirichlet(counts).marginal(int(np.searchsorted(known, j)))
 
     def params(self, stats: Sums, class_weight: Floats) -> MultinomialParams:
         """Log of the posterior mean shares, from the counts."""
