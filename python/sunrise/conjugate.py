@@ -327,3 +327,7 @@ class NormalInverseGamma:
         shape = np.shape(self.m + self.kappa + self.a + self.b)
         parts = (self.m, self.kappa, self.a, self.b)
         return NormalInverseGamma(*(np.broadcast_to(part, shape)[:, j] for part in parts))
+
+    def first(self, j: int) -> NormalInverseGamma:
+        """That of one column, the same for all classes, as numbers."""
+        return NormalInverseGamma(*(np.asarray(part[0, j]) for part in (self.m, self.kappa, self.a, self.b)))

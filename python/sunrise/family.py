@@ -77,6 +77,10 @@ class Family(ABC):
         """The conjugate posterior of the parameters of a block, classes x columns."""
         raise ValueError(f"{self.name} has no conjugate posterior: its parameters are point estimates.")
 
+    def prior_of(self, stats: Any, j: int) -> Any:
+        """The prior of column j, the same for every class."""
+        raise ValueError(f"{self.name} has no conjugate prior.")
+
     def posterior_of(self, stats: Any, j: int) -> Any:
         """The posterior of column j."""
         return self.posterior(stats).at(j)

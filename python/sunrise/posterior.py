@@ -1,4 +1,4 @@
-"""Posteriors by column: what is known of the parameters, and how well."""
+"""Priors and posteriors by column: what is known of the parameters, and how well."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from typing import Any
 from sunrise.derived import Derived
 
 
-class Posteriors(Mapping[str, Any]):
-    """The conjugate posterior of every column that the model uses, each with an entry per class.
+class ByColumn(Mapping[str, Any]):
+    """The conjugate prior or posterior of every column that the model uses; a posterior has an entry per class.
 
-    What a posterior offers: `mean`, `mode`, `var`, `interval(level)`, `sample(n, random_state)` and `pdf(x)`, of a
+    What they offer: `mean`, `mode`, `var`, `interval(level)`, `sample(n, random_state)` and `pdf(x)`, of a
     probability (Beta), probabilities (Dirichlet), a rate (Gamma) or a mean, with its `variance` beside it.
     """
 
-    def __init__(self, fitted: Derived, names: list[str]) -> None:
-        self._fitted = fitted
+    def __init__(self, fitted: Derived, names: list[str], what: str) -> None:
+        self._fitted, self._what = fitted, what
         self._where = {
             names[j]: (k, i) for k, part in enumerate(fitted.parts) for i, j in enumerate(part.columns)
         }
@@ -25,7 +25,8 @@ class Posteriors(Mapping[str, Any]):
         if name not in self._where:
             raise KeyError(f"{name!r} is no column that the model uses: {list(self._where)[:10]}")
         k, i = self._where[name]
-        return self._fitted.parts[k].family.posterior_of(self._fitted.blocks[k], i)
+        family, stats = self._fitted.parts[k].family, self._fitted.blocks[k]
+        return family.prior_of(stats, i) if self._what == "prior" else family.posterior_of(stats, i)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._where)
@@ -34,4 +35,4 @@ class Posteriors(Mapping[str, Any]):
         return len(self._where)
 
     def __repr__(self) -> str:
-        return f"posteriors of {list(self._where)}"
+        return f"{self._what}s of {list(self._where)}"

@@ -13,15 +13,38 @@ from sunrise.moments import Moments
 from sunrise.stats import Sums, per_row
 
 
-def normal_prior(stats: Moments) -> tuple[NormalInverseGamma, Mask]:
-    """The prior of a column's class means and variances, and which columns vary at all.
+def given_normal(prior: Any) -> NormalInverseGamma | None:
+    """A prior of means and variances as it was given: four numbers m0, kappa0, a0 and b0, or arrays of one a column."""
+    if prior is None:
+        return None
+    parts = (
+        (prior.m, prior.kappa, prior.a, prior.b) if isinstance(prior, NormalInverseGamma) else tuple(prior)
+    )
+    if len(parts) != 4:
+        raise ValueError(f"the prior of a mean and a variance is m0, kappa0, a0 and b0, not {prior!r}.")
+    m, kappa, a, b = (np.asarray(part, dtype=float) for part in parts)
+    if not (
+        np.isfinite(m).all() and all((p > 0).all() and np.isfinite(p).all() for p in (kappa, a - 1.0, b))
+    ):
+        raise ValueError(
+            "the prior must be proper, and its variance have a mean: m0 finite, kappa0 and b0 above 0, a0 above 1; "
+            f"they are {m}, {kappa}, {b} and {a}."
+        )
+    return NormalInverseGamma(m, kappa, a, b)
 
-    It is centred on the column: m0 is its mean, s2 its variance within the classes (its whole variance S2 where
-    that is 0), kappa0 = s2 / S2, a0 = 3/2 and b0 = s2 / 2. The posterior mean of a class variance is then about
-    (SSE + s2) / (n + 1). All of it is derived from sums, so models merge exactly, and the units of the column
-    cancel.
+
+def normal_prior(stats: Moments, given: NormalInverseGamma | None = None) -> tuple[NormalInverseGamma, Mask]:
+    """The prior of a column's class means and variances, and which columns say anything.
+
+    Unless given, it is centred on the column: m0 is its mean, s2 its variance within the classes (its whole
+    variance S2 where that is 0), kappa0 = s2 / S2, a0 = 3/2 and b0 = s2 / 2. The posterior mean of a class variance
+    is then about (SSE + s2) / (n + 1). All of it is derived from sums, so models merge exactly, and the units of the
+    column cancel.
     """
     pooled = stats.pooled()
+    if given is not None:
+        parts = (given.m, given.kappa, given.a, given.b)
+        return NormalInverseGamma(*(part + np.zeros_like(pooled.x) for part in parts)), pooled.rows[0] > 0
     overall = per_row(pooled.squared_error, pooled)
     varies = overall > 0
     within = per_row(stats.squared_error.sum(axis=0, keepdims=True), pooled)
@@ -30,9 +53,11 @@ def normal_prior(stats: Moments) -> tuple[NormalInverseGamma, Mask]:
     return NormalInverseGamma(pooled.mean, kappa, np.full_like(kappa, 1.5), 0.5 * within), varies[0]
 
 
-def normal_posterior(stats: Moments) -> tuple[NormalInverseGamma, Mask]:
-    """The posterior of class means and variances under the default prior, and which columns vary at all."""
-    prior, varies = normal_prior(stats)
+def normal_posterior(
+    stats: Moments, given: NormalInverseGamma | None = None
+) -> tuple[NormalInverseGamma, Mask]:
+    """The posterior of class means and variances, and which columns say anything."""
+    prior, varies = normal_prior(stats, given)
     return prior.updated(stats.seen, stats.mean, stats.squared_error), varies
 
 

@@ -17,7 +17,7 @@ from sunrise.data import write
 from sunrise.derived import Derived
 from sunrise.family import Family
 from sunrise.levels import plain
-from sunrise.posterior import Posteriors
+from sunrise.posterior import ByColumn
 from sunrise.stats import Stats
 
 #: How much of a large model is shown.
@@ -245,7 +245,22 @@ class AtAGlance(BaseEstimator):  # type: ignore[misc]
         return found
 
     @property
-    def posterior_(self) -> Posteriors:
+    def prior_(self) -> ByColumn:
+        """The prior of every column's parameters, as it was worked out from the data or given.
+
+        Passed back, it stays as it is: `NaiveBayes({"x": sunrise.Gaussian(prior=model.prior_["x"])})`.
+
+        >>> from sunrise import NaiveBayes
+        >>> model = NaiveBayes("gaussian").fit({"x": [0.0, 2.0, 4.0, 6.0]}, [0, 0, 1, 1])
+        >>> float(model.prior_["x"].m), float(model.prior_["x"].kappa)
+        (3.0, 0.2)
+        """
+        if "_fitted" not in self.__dict__:
+            raise AttributeError(f"{type(self).__name__} has no prior_ before it is fitted")
+        return ByColumn(self._fitted, self._columns(), "prior")
+
+    @property
+    def posterior_(self) -> ByColumn:
         """The conjugate posterior of every column's parameters, with an entry per class.
 
         >>> from sunrise import NaiveBayes
@@ -256,7 +271,7 @@ class AtAGlance(BaseEstimator):  # type: ignore[misc]
         """
         if "_fitted" not in self.__dict__:
             raise AttributeError(f"{type(self).__name__} has no posterior_ before it is fitted")
-        return Posteriors(self._fitted, self._columns())
+        return ByColumn(self._fitted, self._columns(), "posterior")
 
     def _summary(self) -> Summary:
         return Summary.of(super().__repr__(), self._columns(), self._fitted, self.stats_)

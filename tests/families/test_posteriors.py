@@ -167,3 +167,53 @@ def test_levels_words_and_what_has_no_posterior():
         model.posterior_["q"]
     with pytest.raises(ValueError, match="no prior, so it has no posterior"):
         sr.GaussianNB().fit([[1.0], [2.0]], [0, 1]).posterior_["x0"]
+
+
+def test_a_prior_that_is_passed_back_changes_nothing_and_then_stays():
+    x, y = RNG.gamma(2.0, size=60), np.arange(60) % 2
+    for name, family in (("gaussian", sr.Gaussian), ("lognormal", sr.LogNormal)):
+        model = NaiveBayes(name).fit({"x": x}, y)
+        frozen = NaiveBayes({"x": family(prior=model.prior_["x"])}).fit({"x": x}, y)
+        np.testing.assert_allclose(
+            frozen.predict_log_proba({"x": x}), model.predict_log_proba({"x": x}), rtol=1e-12
+        )
+        again = frozen.partial_fit({"x": x * 5}, y)
+        assert again.prior_["x"] == model.prior_["x"]
+    wait = NaiveBayes("exponential").fit({"x": x}, y)
+    assert wait.prior_["x"].rate == pytest.approx(x.mean()) and wait.prior_["x"].shape == 1
+
+
+def test_a_given_gaussian_prior_is_the_books_update():
+    model = NaiveBayes({"x": sr.Gaussian(prior=(0.0, 1.0, 1.5, 1.0))}).fit({"x": [1.0, 2.0, 3.0]}, ["c"] * 3)
+    post = model.posterior_["x"]
+    assert (post.kappa[0], post.m[0], post.a[0], post.b[0]) == pytest.approx((4, 1.5, 3.0, 3.5))
+    told = model.parameters_["x"]
+    assert told["mean"][0] == 1.5 and told["sd"][0] == pytest.approx(np.sqrt(3.5 / 2.0))
+    density = stats.norm(1.5, np.sqrt(1.75)).logpdf(0.3)
+    assert model.predict_joint_log_proba({"x": [0.3]})[0, 0] == pytest.approx(density)
+    two = NaiveBayes(sr.Gaussian(prior=([0.0, 5.0], 1.0, 1.5, 1.0))).fit(
+        {"a": [1.0, 2.0], "b": [1.0, 2.0]}, [0, 0]
+    )
+    assert two.posterior_["b"].m[0] == pytest.approx((5 + 3) / 3)
+
+
+@pytest.mark.parametrize(
+    "prior", [(0, 0, 1.5, 1), (0, 1, 1.0, 1), (0, 1, 1.5, 0), (np.nan, 1, 2, 1), (1, 2, 3), (0, 1, np.inf, 1)]
+)
+def test_improper_priors_are_refused(prior):
+    with pytest.raises(ValueError, match="prior"):
+        sr.Gaussian(prior=prior)
+
+
+def test_priors_of_counts_and_levels():
+    table = {"b": [True, False], "k": ["u", "v"], "n": [3, 4], "w0": [1, 2], "w1": [0, 1]}
+    families = {
+        "b": sr.Bernoulli(alpha=2.0),
+        "k": sr.Categorical(alpha=0.5),
+        "n": sr.Poisson(3.0, 2.0),
+        ("w0", "w1"): "multinomial",
+    }
+    prior = NaiveBayes(families).fit(table, [0, 1]).prior_
+    assert (prior["b"].a, prior["b"].b) == (2, 2) and prior["k"].concentration.tolist() == [0.5] * 3
+    assert (prior["n"].shape, prior["n"].rate) == (3, 2) and (prior["w1"].a, prior["w1"].b) == (1, 1)
+    assert NaiveBayes("geometric").fit({"n": [1, 2]}, [0, 1]).prior_["n"] == Beta(1.0, 1.0)

@@ -62,6 +62,11 @@ class Bernoulli(Smoothed, Family):
         """Beta(alpha + ones, alpha + zeros)."""
         return Beta(self.alpha.value + stats.x, self.alpha.value + np.maximum(stats.seen - stats.x, 0.0))
 
+    def prior_of(self, stats: Sums, j: int) -> Beta:
+        """Beta(alpha, alpha)."""
+        alpha = np.broadcast_to(self.alpha.value, stats.x.shape[1:])[j]
+        return Beta(alpha, alpha)
+
     def params(self, stats: Sums, class_weight: Floats) -> BernoulliParams:
         """Log of the posterior means, from the counts."""
         post = self.posterior(stats)

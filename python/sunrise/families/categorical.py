@@ -124,6 +124,11 @@ class Categorical(Smoothed, Family):
         alpha = np.broadcast_to(self.alpha.value, (stats.n_columns,))[j]
         return Dirichlet(counts + alpha)
 
+    def prior_of(self, stats: Counts, j: int) -> Dirichlet:
+        """Alpha for every level, and for an unseen one where mass is reserved for it."""
+        n = len(stats.levels(j)) + (self.unseen == "reserve")
+        return Dirichlet(np.full(n, np.broadcast_to(self.alpha.value, (stats.n_columns,))[j]))
+
     def params(self, stats: Counts, class_weight: Floats) -> CategoricalParams:
         """Log of the posterior means, from the counts."""
         least = 0 if self.min_categories is None else np.asarray(self.min_categories)

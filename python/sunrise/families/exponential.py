@@ -56,6 +56,11 @@ class Exponential(Family):
         rate = stats.pooled().mean if self.prior_rate is None else self.prior_rate
         return Gamma(self.prior_shape + stats.seen, np.maximum(rate + stats.x, LEAST))
 
+    def prior_of(self, stats: Sums, j: int) -> Gamma:
+        """Gamma(shape, rate)."""
+        rate = stats.pooled().mean[0, j] if self.prior_rate is None else self.prior_rate
+        return Gamma(np.asarray(self.prior_shape), np.asarray(rate))
+
     def params(self, stats: Sums, class_weight: Floats) -> ExponentialParams:
         """Posterior mean rates; 1 where nothing is known."""
         known = stats.pooled().x[0] > 0

@@ -21,7 +21,7 @@ from sunrise.given import given_parameters
 from sunrise.information import CUTS
 from sunrise.look import Look
 from sunrise.moments import Moments
-from sunrise.priors import check_priors, normal_posterior, normal_prior, too_large
+from sunrise.priors import check_priors, given_normal, normal_posterior, normal_prior, too_large
 from sunrise.single import OneFamily
 from sunrise.stats import per_row
 from sunrise.support import REAL, Support
@@ -46,6 +46,10 @@ class Gaussian(Family):
     `var_smoothing` they are the sample's own, and that share of the largest variance of a column is added to
     every variance, as scikit-learn does; with `laplace` the variance is (SSE + 1) / (n + 1). With
     `shared_variance` the classes of a column have one variance, which makes the log-odds linear in x.
+
+    A `prior` of one's own is m0, kappa0, a0 and b0 of a normal-inverse-gamma distribution, each a number or one for
+    every column: variance ~ InverseGamma(a0, b0), mean ~ Normal(m0, variance / kappa0). A model's `prior_[column]` is
+    such a one.
     """
 
     name = "gaussian"
@@ -53,9 +57,13 @@ class Gaussian(Family):
     var_smoothing: float | None = None
     laplace: bool = False
     shared_variance: bool = False
+    prior: Any = None
 
     def __post_init__(self) -> None:
         check_priors(self, var_smoothing=self.var_smoothing)
+        object.__setattr__(self, "prior", given_normal(self.prior))
+        if self.prior is not None and (self.var_smoothing is not None or self.laplace):
+            raise ValueError("a Gaussian has a prior, or var_smoothing or laplace instead of one.")
 
     @classmethod
     def suits(cls, look: Look) -> str | None:
@@ -98,16 +106,22 @@ class Gaussian(Family):
         """Normal-inverse-gamma, under the default prior."""
         if self.var_smoothing is not None or self.laplace:
             raise ValueError("a Gaussian with var_smoothing or laplace has no prior, so it has no posterior.")
-        post, _ = normal_posterior(stats)
+        post, _ = normal_posterior(stats, self.prior)
         if not self.shared_variance:
             return post
-        prior, _ = normal_prior(stats)
+        prior, _ = normal_prior(stats, self.prior)
         # One variance for all classes: each adds its squares, and its shift from the column's mean, to one sum.
         a, b = (p + (q - p).sum(axis=0, keepdims=True) for p, q in ((prior.a, post.a), (prior.b, post.b)))
         return NormalInverseGamma(post.m, post.kappa, a + 0.0 * post.m, b + 0.0 * post.m)
 
+    def prior_of(self, stats: Moments, j: int) -> NormalInverseGamma:
+        """The prior of a column."""
+        if self.var_smoothing is not None or self.laplace:
+            raise ValueError("a Gaussian with var_smoothing or laplace has no prior.")
+        return normal_prior(stats, self.prior)[0].first(j)
+
     def _posterior_means(self, stats: Moments) -> GaussianParams:
-        post, (_, varies) = self.posterior(stats), normal_prior(stats)
+        post, (_, varies) = self.posterior(stats), normal_prior(stats, self.prior)
         return GaussianParams(post.m, np.where(varies, post.mean_variance, 1.0), 0.0, varies)
 
     def form(self, params: GaussianParams) -> Linear:

@@ -51,6 +51,10 @@ class Geometric(Family):
         """Beta(a + rows, b + failures): every row ends with one success."""
         return Beta(self.prior_a + stats.seen, self.prior_b + stats.x)
 
+    def prior_of(self, stats: Sums, j: int) -> Beta:
+        """Beta(a, b)."""
+        return Beta(np.asarray(self.prior_a), np.asarray(self.prior_b))
+
     def params(self, stats: Sums, class_weight: Floats) -> GeometricParams:
         """Posterior means."""
         own, all_together = self.posterior(stats), self.posterior(stats.pooled())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import ndtri
@@ -14,7 +14,7 @@ from sunrise.family import Family
 from sunrise.forms import Linear
 from sunrise.information import CUTS
 from sunrise.moments import Moments
-from sunrise.priors import normal_posterior
+from sunrise.priors import given_normal, normal_posterior, normal_prior
 from sunrise.support import POSITIVE, Support
 from sunrise.terms import LOG, X2, X
 
@@ -34,6 +34,10 @@ class LogNormal(Family):
 
     name = "lognormal"
     terms = (X, X2)
+    prior: Any = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "prior", given_normal(self.prior))
 
     @property
     def support(self) -> Support:
@@ -42,11 +46,15 @@ class LogNormal(Family):
 
     def posterior(self, stats: Moments) -> NormalInverseGamma:
         """Normal-inverse-gamma of the mean and variance of log x."""
-        return normal_posterior(stats)[0]
+        return normal_posterior(stats, self.prior)[0]
+
+    def prior_of(self, stats: Moments, j: int) -> NormalInverseGamma:
+        """The prior of a column."""
+        return normal_prior(stats, self.prior)[0].first(j)
 
     def params(self, stats: Moments, class_weight: Floats) -> LogNormalParams:
         """Posterior means of the mean and of the variance."""
-        posterior, known = normal_posterior(stats)
+        posterior, known = normal_posterior(stats, self.prior)
         return LogNormalParams(posterior.m, np.where(known, posterior.mean_variance, 0.0), known)
 
     def form(self, params: LogNormalParams) -> Linear:

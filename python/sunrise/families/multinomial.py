@@ -69,6 +69,11 @@ class Multinomial(Smoothed, Family):
         counts = (rates(stats, stats.seen.max(axis=1)) + self.alpha.value)[:, known]
         return Dirichlet(counts).marginal(int(np.searchsorted(known, j)))
 
+    def prior_of(self, stats: Sums, j: int) -> Beta:
+        """Of the share of one column: alpha against those of all others."""
+        alpha = np.broadcast_to(self.alpha.value, stats.x.shape[1:])
+        return Beta(alpha[j], alpha[stats.known].sum() - alpha[j])
+
     def params(self, stats: Sums, class_weight: Floats) -> MultinomialParams:
         """Log of the posterior mean shares, from the counts."""
         return MultinomialParams(log_shares(rates(stats, class_weight), self.alpha, stats.known), stats.known)

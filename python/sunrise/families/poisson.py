@@ -66,6 +66,10 @@ class Poisson(Family):
         """Gamma(shape + counts, rate + rows)."""
         return Gamma(self.prior_shape + stats.x, self.prior_rate + stats.seen)
 
+    def prior_of(self, stats: Sums, j: int) -> Gamma:
+        """Gamma(shape, rate)."""
+        return Gamma(np.asarray(self.prior_shape), np.asarray(self.prior_rate))
+
     def params(self, stats: Sums, class_weight: Floats) -> PoissonParams:
         """Posterior mean rates."""
         rate = np.where(stats.rows > 0, self.posterior(stats).mean, self.posterior(stats.pooled()).mean)
