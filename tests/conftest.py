@@ -19,3 +19,15 @@ def shared() -> Path:
     if not SHARED.is_dir():
         pytest.skip("the folder of reference data, ../shared, is not beside this checkout")
     return SHARED
+
+
+_STATES: dict[str, dict] = {}
+
+
+@pytest.fixture(autouse=True)
+def _the_same_numbers_in_any_order(request):
+    """A module's RNG starts every test from one state, so that results do not depend on which tests ran before."""
+    rng = getattr(request.module, "RNG", None)
+    if rng is not None:
+        state = _STATES.setdefault(request.module.__name__, rng.bit_generator.state)
+        rng.bit_generator.state = state

@@ -46,7 +46,8 @@ def cost_matrix(cost: Any, classes: Labels) -> Floats:
 def decisions(proba: Floats, classes: Labels, cost: Any, abstain: float | None) -> NDArray[Any]:
     """The class of least expected cost for every row; None where that is more than abstaining costs."""
     expected = proba @ cost_matrix(cost, classes)
-    best = expected.argmin(axis=1)
+    # Ties go to the first; rounding must not break one.
+    best = proba.argmax(axis=1) if cost is None else np.argmin(expected.round(14), axis=1)
     chosen: NDArray[Any] = classes[best]
     if abstain is None:
         return chosen

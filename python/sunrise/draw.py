@@ -8,33 +8,42 @@ import numpy as np
 
 from sunrise.arrays import Codes, Floats
 from sunrise.derived import Derived
+from sunrise.levels import MISSING
 
 
 def drawn(fitted: Derived, y: Codes, rng: np.random.Generator) -> dict[Any, list[Any]]:
-    """Rows of these classes, column by column; what the model leaves out is None."""
+    """Rows of these classes, column by column; of what the model leaves out, or knows nothing of, None."""
     names, choices = fitted.schema.names, fitted.schema.choices
     columns: dict[Any, list[Any]] = {name: [None] * len(y) for name in names}
     for k, (part, params) in enumerate(zip(fitted.parts, fitted.params, strict=True)):
         x = part.family.sample(params, y, rng)
         for i, j in enumerate(part.columns):
-            levels = list(fitted.places(k)[i]) if part.family.reads_levels else None
-            columns[names[j]] = _typed(x[:, i], choices[j].kind, part.family.support.whole, levels)
+            if params.known[i]:
+                levels = list(fitted.places(k)[i]) if part.family.reads_levels else None
+                columns[names[j]] = _typed(x[:, i], choices[j].kind, part.family.support.whole, levels)
     return columns
 
 
 def _typed(x: Floats, kind: str, whole: bool, levels: list[str] | None) -> list[Any]:
     """Drawn numbers as cells: levels by name, yes and no, whole numbers, or as they are."""
     if levels is not None:
-        names = [levels[int(place)] for place in x]
-        return [_number(name) for name in names] if kind == "number" else names
+        return [_cell(levels[int(place)], kind) for place in x]
     if kind == "bool":
         return [bool(value) for value in x]
     return [int(value) for value in x] if whole else x.tolist()
 
 
-def _number(name: str) -> Any:
-    """The number that a level is called by."""
-    try:
-        return int(name)
-    except ValueError:
-        return float(name)
+def _cell(level: str, kind: str) -> Any:
+    """A level as the cell it is of: a number or a yes that was called by its name."""
+    if level == MISSING:
+        return None
+    if kind == "bool":
+        return {"True": True, "False": False}.get(level, level)
+    if kind != "number":
+        return level
+    for number in (int, float):
+        try:
+            return number(level)
+        except ValueError:
+            pass
+    return level

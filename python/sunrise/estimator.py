@@ -171,7 +171,8 @@ class NaiveBayes(ClassifierMixin, AtAGlance):  # type: ignore[misc]
             settings = self._checked_settings()
             schema, stats = self._observe(settings, None, X, y, sample_weight)
             self._become(settings, schema, stats, announced=None)
-            self.__dict__.pop("_fixed", None)
+            for stale in ("_fixed", "selected_"):
+                self.__dict__.pop(stale, None)
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
@@ -189,9 +190,9 @@ class NaiveBayes(ClassifierMixin, AtAGlance):  # type: ignore[misc]
             settings = self._checked_settings()
             known = self.__dict__.get("_fitted")
             announced = self._promised(classes, settings)
-            schema = None
+            schema = before = None
             if known is not None:
-                schema = self._schema_under(settings)
+                schema, before = self._under(settings)
                 self._refuse_fixed_parameters()
             schema, stats = self._observe(settings, schema, X, y, sample_weight)
             if announced is not None:
@@ -201,9 +202,9 @@ class NaiveBayes(ClassifierMixin, AtAGlance):  # type: ignore[misc]
                         f"The target label(s) {strange} in y do not exist in the initial classes {announced}. "
                         "Announce them in the first call's classes=, or announce none."
                     )
-            self._become(settings, schema, stats if known is None else self.stats_ + stats, announced)
-        if known is None:
-            self._warn_of_a_poor_start(schema)
+            self._become(settings, schema, stats if before is None else before + stats, announced)
+            if known is None:
+                self._warn_of_a_poor_start(schema)
         return self
 
     def forget(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -217,11 +218,11 @@ class NaiveBayes(ClassifierMixin, AtAGlance):  # type: ignore[misc]
         self._require_fitted()
         with self._unchanged_on_failure():
             settings = self._checked_settings()
-            schema = self._schema_under(settings)
+            schema, before = self._under(settings)
             self._refuse_fixed_parameters()
             _, taken = self._observe(settings, schema, X, y, sample_weight)
             try:
-                rest = self.stats_ - taken
+                rest = before - taken
             except NeverSeenError as error:
                 raise ValueError(
                     f"These rows cannot be forgotten: {error}. Forget only rows that were fitted."
@@ -252,9 +253,9 @@ class NaiveBayes(ClassifierMixin, AtAGlance):  # type: ignore[misc]
             settings = self._checked_settings()
             if "_fitted" not in self.__dict__:
                 self.__dict__.update(other.__dict__ | self.get_params(deep=False))
-                self._become(settings, self._schema_under(settings), other.stats_, other._announced)
+                self._become(settings, *self._under(settings), other._announced)
                 return self
-            schema = self._schema_under(settings)
+            schema, before = self._under(settings)
             self._refuse_fixed_parameters()
             theirs = other._fitted.schema
             blocks = schema.aligned(theirs, other.stats_.blocks)
@@ -262,14 +263,17 @@ class NaiveBayes(ClassifierMixin, AtAGlance):  # type: ignore[misc]
             announced = self._announced
             if announced is not None:
                 announced = labels.union(announced, other.stats_.classes)
-            self._become(settings, schema, self.stats_ + replace(other.stats_, blocks=blocks), announced)
+            self._become(settings, schema, before + replace(other.stats_, blocks=blocks), announced)
         return self
 
     def __add__(self, other: Self) -> Self:
         """Merge two models into a new one with the left one's settings."""
+        return self._copy().merge(other)
+
+    def _copy(self) -> Self:
         new = type(self)(**self.get_params())
         new.__dict__.update(self.__dict__)
-        return new.merge(other)
+        return new
 
     def __radd__(self, other: Any) -> Self:
         """Let sum() begin from its 0."""
@@ -320,9 +324,11 @@ class NaiveBayes(ClassifierMixin, AtAGlance):  # type: ignore[misc]
         if schema.is_named and all(isinstance(name, str) for name in schema.names):
             self.__dict__["feature_names_in_"] = np.array(schema.names, dtype=object)
 
-    def _schema_under(self, settings: Settings) -> Schema:
-        """The model's schema; settings that shaped its statistics must be as they were."""
-        return self._fitted.schema.under(settings.families, type(self).__name__)
+    def _under(self, settings: Settings) -> tuple[Schema, Stats]:
+        """The model's schema and statistics; settings that shaped them must be as they were."""
+        old = self._fitted.schema
+        new = old.under(settings.families, type(self).__name__)
+        return new, replace(self.stats_, blocks=new.regrouped(old, self.stats_.blocks))
 
     def _warn_of_a_poor_start(self, schema: Schema) -> None:
         """What the first rows of a stream say decides for good."""
@@ -377,6 +383,7 @@ class NaiveBayes(ClassifierMixin, AtAGlance):  # type: ignore[misc]
             "n_features_in_",
             "feature_names_in_",
             "_fixed",
+            "selected_",
         ):
             self.__dict__.pop(name, None)
 
@@ -508,9 +515,11 @@ class NaiveBayes(ClassifierMixin, AtAGlance):  # type: ignore[misc]
         array([0.1, 0.9])
         """
         self._require_fitted()
-        new = type(self)(**self.get_params())
-        new.__dict__.update(self.__dict__)
-        new._set_class_prior(class_prior)
+        new = self._copy()
+        setting = "priors" if "priors" in self.get_params() else "class_prior"
+        new.set_params(**{setting: class_prior})  # so that it stays in later updates
+        settings = replace(self._fitted.settings, class_prior=class_prior)
+        new._become(settings, self._fitted.schema, self.stats_, self._announced)
         return new
 
     def decide(self, X: Any, cost: Any = None, abstain: float | None = None) -> NDArray[Any]:
@@ -550,8 +559,8 @@ class NaiveBayes(ClassifierMixin, AtAGlance):  # type: ignore[misc]
         best = joint.argmax(axis=1)[:, None]
         total = np.take_along_axis(joint, best, axis=1)[:, 0]
         total = total - np.where(np.isneginf(total), 0.0, np.take_along_axis(log_proba, best, axis=1)[:, 0])
-        for part, block in zip(fitted.parts, batch.blocks, strict=True):
-            total = total + part.family.log_carrier(block.numbers())
+        for part, params, block in zip(fitted.parts, fitted.params, batch.blocks, strict=True):
+            total = total + array.carried(block, part.family.log_carrier, params.known)
         return np.asarray(total)
 
     def sample(self, n: int = 1, y: Any = None, random_state: Any = None) -> tuple[Any, Labels]:
@@ -574,6 +583,8 @@ class NaiveBayes(ClassifierMixin, AtAGlance):  # type: ignore[misc]
             codes = rng.choice(len(fitted.classes), n, p=fitted.class_prior).astype(np.int32)
         else:
             wanted = np.full(n, y) if is_single(y) else np.asarray(labels.as_array(y))
+            if len(wanted) != n and n != 1:
+                raise ValueError(f"y holds {len(wanted)} labels for {n} rows.")
             codes = labels.locate(fitted.classes, wanted).astype(np.int32)
             if (codes < 0).any():
                 strange = wanted[codes < 0].tolist()[0]
@@ -583,11 +594,7 @@ class NaiveBayes(ClassifierMixin, AtAGlance):  # type: ignore[misc]
     def _drawn(self, columns: dict[Any, Any]) -> Any:
         """Drawn rows as the kind of table the model was fitted to."""
         library = self._fitted.schema.library
-        return (
-            columns
-            if library is None
-            else write.frame(library, {str(name): c for name, c in columns.items()})
-        )
+        return columns if library is None else write.frame(library, columns)
 
     def mutual_information(self) -> Floats:
         """Bits that an observed cell of each column tells of the class, from the fitted statistics.
@@ -618,11 +625,8 @@ class NaiveBayes(ClassifierMixin, AtAGlance):  # type: ignore[misc]
         (1, array([1]))
         """
         bits = self.mutual_information()
-        keep = most_telling(bits, k, min_bits)
-        if len(keep) == 0:
-            raise ValueError(f"no column tells {min_bits} bits of the class; the most is {bits.max():.3g}.")
-        new = type(self)(**self.get_params())
-        new.__dict__.update(self.__dict__)
+        keep = most_telling(bits, k, min_bits, [j for part in self._fitted.parts for j in part.columns])
+        new = self._copy()
         new._keep(keep, bits)
         new.__dict__["selected_"] = keep
         return new
@@ -630,15 +634,27 @@ class NaiveBayes(ClassifierMixin, AtAGlance):  # type: ignore[misc]
     def _keep(self, keep: Positions, bits: Floats) -> None:
         """Become the model of these columns."""
         fitted, stats = self._fitted, self.stats_
-        dropped = {
-            j: f"left out: {bits[j]:.2g} bits"
-            for j, choice in enumerate(fitted.schema.choices)
-            if j not in set(keep.tolist()) and choice.family is not None
-        }
-        schema, blocks = fitted.schema.without(dropped, stats.blocks)
-        self.families = schema.families
-        settings = replace(fitted.settings, families=self.families)
-        self._become(settings, schema, replace(stats, blocks=blocks), self._announced)
+        if fitted.schema.is_matrix and not fitted.schema.is_named:
+            schema, blocks = fitted.schema.narrowed(keep, stats.blocks)
+            self.__dict__["n_features_in_"] = len(keep)
+            self.families = schema.parts[0].family
+        else:
+            kept = set(keep.tolist())
+            dropped = {
+                j: f"left out: {bits[j]:.2g} bits"
+                for j, choice in enumerate(fitted.schema.choices)
+                if j not in kept and choice.family is not None
+            }
+            schema, blocks = fitted.schema.without(dropped, stats.blocks)
+            self.families = schema.families
+        self._reduced(replace(fitted.settings, families=self.families), schema, blocks)
+
+    def _reduced(self, settings: Settings, schema: Schema, blocks: tuple[Any, ...]) -> None:
+        """Take on fewer columns, under the class prior that is."""
+        prior = self._fitted.class_prior
+        self._become(settings, schema, replace(self.stats_, blocks=blocks), self._announced)
+        if not np.array_equal(prior, self._fitted.class_prior):
+            self._set_class_prior(prior)
 
     def check(self, X: Any) -> Any:
         """Count the missing and the unseen cells of every column, without predicting.

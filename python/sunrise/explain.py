@@ -74,22 +74,26 @@ class Explanation:
             return f"{self.classes[0]}: the only class"
         if of is None and against is None and score[order[0]] == -np.inf:
             return "impossible under every class: the class prior decides"
-        best = order[0] if of is None else self._place(of)
-        order.remove(best)
-        second = order[0] if against is None else self._place(against)
+        second = None if against is None else self._place(against)
+        best = next(k for k in order if k != second) if of is None else self._place(of)
+        if second is None:
+            second = next(k for k in order if k != best)
         evidence = self.contributions[row, best] - self.contributions[row, second]
         with np.errstate(invalid="ignore"):
             odds = score[best] - score[second]
         lines = [f"{self.classes[best]} rather than {self.classes[second]}: log-odds {odds:+.2f}"]
         lines.append(f"  {self.prior[best] - self.prior[second]:+7.2f}  class prior")
-        decisive = self.impossible[row, second] > self.impossible[row, best]
+        excess = self.impossible[row, second] - self.impossible[row, best]
+        decisive = excess != 0  # it rules the other class out, or this one
         ranked = np.argsort(-np.where(decisive, np.inf, np.abs(evidence)), kind="stable")
         # What is missing and adds nothing need not be told.
         telling = [
             j for j in ranked if decisive[j] or evidence[j] != 0 or _shown(self.values[row, j]) != "missing"
         ]
         for j in telling[:top]:
-            amount = "impossible" if decisive[j] else f"{evidence[j]:+7.2f}"
+            amount = f"{evidence[j]:+7.2f}"
+            if decisive[j]:
+                amount = "impossible" if excess[j] > 0 else "ruled out "
             lines.append(f"  {amount}  {plain(self.columns[j])} = {plain(_shown(self.values[row, j]))}")
         if rest := telling[top:]:
             lines.append(f"  {evidence[rest].sum():+7.2f}  {len(rest)} other column{'s' if rest[1:] else ''}")

@@ -63,6 +63,10 @@ class Family(ABC):
         """The family with the model's own settings where it has none."""
         return self
 
+    def taken(self, columns: list[int]) -> Self:
+        """The family of some columns of its block, by their places: settings of each column go with it."""
+        return self
+
     def check(self, n_columns: int) -> None:
         """Refuse settings that do not fit this many columns."""
 
@@ -102,7 +106,7 @@ class Family(ABC):
         return np.asarray(np.nansum(self.carrier(x), axis=1))
 
     def outcomes(self, params: Any) -> Floats | list[Floats] | None:
-        """Of a discrete family: probabilities of what a cell may be, classes x columns x outcomes.
+        """Of a discrete family: log probabilities of what a cell may be, classes x columns x outcomes.
 
         A list of classes x outcomes, one for each column, where columns have different outcomes; None of a density.
         """

@@ -162,10 +162,12 @@ class Moments:
 
     def select(self, columns: Positions) -> Moments:
         """Keep these columns, in this order."""
-        return self._each(lambda a: a[:, columns])
+        shape = self.x.shape
+        return self._each(lambda a: np.broadcast_to(a, shape)[:, columns])
 
     @staticmethod
     def joined(parts: list[Moments]) -> Moments:
         """Put the columns of several side by side."""
         names = ("rows", "seen", "x", "x2", "anchor", "error")
-        return Moments(*(np.concatenate([getattr(p, name) for p in parts], axis=1) for name in names))
+        wide = ([np.broadcast_to(getattr(p, name), p.x.shape) for p in parts] for name in names)
+        return Moments(*(np.concatenate(arrays, axis=1) for arrays in wide))

@@ -89,7 +89,8 @@ class Schema:
         given: dict[Any, Family | None] = {}
         for part in self.parts:
             names = tuple(self.names[j] for j in part.columns)
-            given |= {names: part.family} if part.family.joint else dict.fromkeys(names, part.family)
+            together = self.choices[part.columns[0]].block is not None
+            given |= {names: part.family} if together else dict.fromkeys(names, part.family)
         left_out = (
             name for name, choice in zip(self.names, self.choices, strict=True) if choice.family is None
         )
@@ -140,6 +141,18 @@ class Schema:
             self._gathered(part, [where[order[j]] for j in part.columns], blocks) for part in self.parts
         )
 
+    def regrouped(self, old: Schema, blocks: tuple[Any, ...]) -> tuple[Any, ...]:
+        """The blocks of the same columns under an earlier schema, as this one groups them."""
+        if [part.columns for part in self.parts] == [part.columns for part in old.parts]:
+            return blocks
+        where = old._where
+        return tuple(self._gathered(part, [where[j] for j in part.columns], blocks) for part in self.parts)
+
+    @property
+    def _where(self) -> dict[int, tuple[int, int]]:
+        """The block of every column, and its place there."""
+        return {j: (k, at) for k, part in enumerate(self.parts) for at, j in enumerate(part.columns)}
+
     def with_levels_of(self, other: Schema) -> Schema:
         """The schema with the levels that either declares."""
         theirs = dict(zip(other.names, other.choices, strict=True))
@@ -155,22 +168,27 @@ class Schema:
 
     def without(self, left_out: dict[int, str], blocks: tuple[Any, ...]) -> tuple[Schema, tuple[Any, ...]]:
         """The schema with more columns left out, each with its reason, and the blocks of what stays."""
-        choices = tuple(
+        choices = [
             replace(c, family=None, reason=left_out[j]) if j in left_out else c
             for j, c in enumerate(self.choices)
-        )
-        rest = replace(self, choices=choices)
-        where = {j: (k, at) for k, part in enumerate(self.parts) for at, j in enumerate(part.columns)}
-        return rest, tuple(
-            rest._gathered(part, [where[j] for j in part.columns], blocks) for part in rest.parts
-        )
+        ]
+        for part in self.parts:
+            stay = [at for at, j in enumerate(part.columns) if j not in left_out]
+            family = part.family.taken(stay)
+            for at in stay:
+                j = part.columns[at]
+                choices[j] = replace(choices[j], family=family)
+        rest = replace(self, choices=tuple(choices))
+        return rest, rest.regrouped(self, blocks)
 
     def narrowed(self, keep: Any, blocks: tuple[Any, ...]) -> tuple[Schema, tuple[Any, ...]]:
         """The schema of these columns alone, for matrices, which have no columns to spare."""
         kept = [int(j) for j in keep]
         names = tuple(self.names[j] for j in kept) if self.is_named else tuple(range(len(kept)))
-        part = Part(self.parts[0].family, tuple(range(len(kept))))
-        rest = replace(self, names=names, choices=tuple(self.choices[j] for j in kept))
+        part = Part(self.parts[0].family.taken(kept), tuple(range(len(kept))))
+        rest = replace(
+            self, names=names, choices=tuple(replace(self.choices[j], family=part.family) for j in kept)
+        )
         return rest, (self._gathered(part, [(0, j) for j in kept], blocks),)
 
     @staticmethod

@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import BaseEstimator, clone
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from sunrise.arrays import Floats, Mask
-from sunrise.data.frame import frame_of
+from sunrise.data.frame import frame_of, library_of
 from sunrise.estimator import NaiveBayes
 from sunrise.information import most_telling
 
@@ -46,10 +47,10 @@ class InformationSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
     def fit(self, X: Any, y: Any) -> Self:
         """Fit the model and its bits."""
         model = NaiveBayes() if self.estimator is None else clone(self.estimator)
-        model.fit(X, y)
-        kept = most_telling(model.mutual_information(), self.k, self.min_bits)
-        self.bits_, self._kept = model.mutual_information(), kept
-        self.n_features_in_ = model.n_features_in_
+        bits = model.fit(X, y).mutual_information()
+        self.__dict__.pop("feature_names_in_", None)
+        self._kept = most_telling(bits, self.k, self.min_bits)
+        self.bits_, self.n_features_in_ = bits, model.n_features_in_
         if hasattr(model, "feature_names_in_"):
             self.feature_names_in_ = model.feature_names_in_
         return self
@@ -61,16 +62,25 @@ class InformationSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         return mask
 
     def transform(self, X: Any) -> Any:
-        """The kept columns of X, in X's own type."""
-        keep = np.flatnonzero(self._get_support_mask())
-        if isinstance(X, dict):
-            names = frame_of(X).names
-            return {names[j]: X[names[j]] for j in keep}
-        if hasattr(X, "iloc"):
-            return X.iloc[:, keep]
-        if hasattr(X, "get_columns") or hasattr(X, "column_names"):
-            return X[:, keep.tolist()] if hasattr(X, "get_columns") else X.select(keep.tolist())
-        return X[:, keep] if hasattr(X, "shape") else np.asarray(X)[:, keep]
+        """The kept columns of X, by name where they have names, in X's own type."""
+        keep = np.flatnonzero(self._get_support_mask()).tolist()
+        names = getattr(self, "feature_names_in_", None)
+        called = None if names is None else [names[j] for j in keep]
+        if called is not None and isinstance(X, list) and all(isinstance(row, dict) for row in X):
+            return [{name: row.get(name) for name in called} for row in X]
+        if called is not None and (isinstance(X, dict) or library_of(X) is not None):
+            absent = [name for name in called if name not in frame_of(X).names]
+            if absent:
+                raise ValueError(f"column {absent[0]!r} is missing: it was selected.")
+            if isinstance(X, dict):
+                return {name: X[name] for name in called}
+            return X[called] if library_of(X) == "pandas" else X.select(called)
+        rows = X if sparse.issparse(X) or isinstance(X, np.ndarray) else np.array(X, dtype=object)
+        if rows.ndim != 2 or rows.shape[1] != self.n_features_in_:
+            raise ValueError(
+                f"X has shape {rows.shape}, but InformationSelector is expecting {self.n_features_in_} features."
+            )
+        return rows[:, keep]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from numbers import Real
 from typing import Any, ClassVar, Self
 
@@ -56,7 +55,7 @@ class OneFamily(NaiveBayes):
         self.__dict__["n_features_in_"] = len(keep)
         if "feature_names_in_" in self.__dict__:
             self.__dict__["feature_names_in_"] = self.feature_names_in_[keep]
-        self._become(fitted.settings, schema, replace(stats, blocks=blocks), self._announced)
+        self._reduced(fitted.settings, schema, blocks)
 
     def _from_stats(self, given: Given, blocks: tuple[Any, ...], n_columns: int, feature_names: Any) -> Self:
         """Become the model these statistics stand for."""

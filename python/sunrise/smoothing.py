@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Real
 from typing import Any
 
@@ -67,3 +67,8 @@ class Smoothed:
     def check(self, n_columns: int) -> None:
         """Refuse an alpha that does not fit the columns."""
         self.alpha.check(n_columns)
+
+    def taken(self, columns: list[int]) -> Any:
+        """The family of some columns, with their alphas."""
+        value = self.alpha.value
+        return replace(self, alpha=Alpha(value[columns])) if np.ndim(value) else self  # type: ignore[type-var]

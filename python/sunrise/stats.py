@@ -213,7 +213,7 @@ class Counts:
         for j in np.flatnonzero(np.diff(other.offsets)).tolist():
             mine, theirs = self.levels(j), other.levels(j)
             at = np.searchsorted(mine, theirs)
-            if len(mine) == 0 or at[-1] == len(mine) or not np.array_equal(mine[at], theirs):
+            if len(mine) == 0 or at.max() == len(mine) or not np.array_equal(mine[at], theirs):
                 return None
             places[other.offsets[j] : other.offsets[j + 1]] = self.offsets[j] + at
         return places
@@ -295,6 +295,7 @@ class Counts:
         """Add levels that were declared, a list for each column; they have no rows."""
         if not any(map(len, names)):
             return self
+        names = [np.unique(column) for column in names]
         offsets = np.concatenate([[0], np.cumsum([len(column) for column in names])])
         none = len(self.rows), int(offsets[-1])
         return self + Counts(offsets, np.concatenate(names), np.zeros(none, np.int64), np.zeros(none))

@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 from typing import Any
 
+import numpy as np
+
 from sunrise.alert import alert
 from sunrise.data.column import Column
 from sunrise.data.frame import Frame, is_single
@@ -104,5 +106,12 @@ def label_column(X: Any, table: Frame, name: Any) -> Any:
         return X[name]
     if isinstance(X, dict):
         return [X[name]] if is_single(X[name]) else X[name]
+    if isinstance(X, list) and isinstance(X[0], dict):
+        return [row.get(name) for row in X]
     column = table.read(at)
-    return column.cells if column.known is None else column.known.names[column.known.codes]
+    if column.known is None:
+        return column.cells
+    labels = np.full(table.n_rows, None, dtype=object)
+    there = column.known.codes >= 0
+    labels[there] = column.known.names[column.known.codes[there]]
+    return labels

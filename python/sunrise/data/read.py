@@ -15,7 +15,16 @@ from sunrise.arrays import Codes, Floats, Labels, Mask
 from sunrise.data.align import label_column
 from sunrise.data.batch import Block, ColumnsBlock, DenseBlock, SparseBlock
 from sunrise.data.column import Column, Levels
-from sunrise.data.frame import Frame, durations, in_place, is_missing, library_of, readable, refuse_dates
+from sunrise.data.frame import (
+    Frame,
+    durations,
+    in_place,
+    is_missing,
+    is_single,
+    library_of,
+    readable,
+    refuse_dates,
+)
 from sunrise.family import Family
 from sunrise.levels import MISSING, named
 from sunrise.schema import Part
@@ -217,7 +226,8 @@ def is_name(y: Any, table: Frame) -> bool:
 
 def labelled(who: str, X: Any, table: Frame, y: Any) -> tuple[Frame, Any, Any]:
     """The table without its labels, the labels, and the name of their column where they came by it."""
-    if isinstance(X, dict) and table.n_rows == 1 and np.isscalar(y) and y not in table.names:
+    record = isinstance(X, dict) and all(map(is_single, X.values()))
+    if record and np.isscalar(y) and y not in table.names:
         y = [y]  # the label of one record
     if is_name(y, table):
         return _wide(who, table.without(y)), label_column(X, table, y), y

@@ -9,28 +9,27 @@ import narwhals.stable.v2 as nw
 from sunrise.data.frame import library_of
 
 
-def frame(library: Any, columns: dict[str, Any], index: Any = None) -> Any:
+def frame(library: Any, columns: dict[Any, Any], index: Any = None) -> Any:
     """A frame of that library with these columns.
 
     >>> frame("pandas", {"a": [1, 2]})["a"].tolist()
     [1, 2]
     """
-    made = nw.from_dict(columns, backend=library).to_native()
-    if index is not None:
-        made.index = index
+    called = {name: str(name) for name in columns}
+    if len(set(called.values())) < len(called):  # 1 and "1"
+        called = {name: repr(name) for name in columns}
+    made = nw.from_dict({called[name]: cells for name, cells in columns.items()}, backend=library).to_native()
+    if library == "pandas":  # whose columns may be called anything
+        made.columns = list(columns)
+        made.index = made.index if index is None else index
     return made
 
 
 def like(X: Any, columns: dict[Any, Any]) -> Any:
-    """A frame of the kind that X is, with the rows of X; only pandas has columns that are not called by strings."""
+    """A frame of the kind that X is, with the rows of X."""
     library = library_of(X)
-    name = str if len({str(key) for key in columns}) == len(columns) else repr  # 1 and "1"
     if library is None:
         raise ValueError(
             f"as_frame=True gives a frame of X's kind, and X is no frame but {type(X).__name__}."
         )
-    if library != "pandas":
-        return frame(library, {name(key): value for key, value in columns.items()})
-    made = frame(library, {str(k): value for k, value in enumerate(columns.values())}, X.index)
-    made.columns = list(columns)
-    return made
+    return frame(library, columns, X.index if library == "pandas" else None)

@@ -7,13 +7,14 @@ It is the oracle: every other engine is compared with it. Two methods, the two e
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sunrise import _native
-from sunrise.arrays import Codes, Floats, Integers
+from sunrise.arrays import Codes, Floats, Integers, Mask
 from sunrise.data.batch import Batch, Block
 from sunrise.forms import Form
 from sunrise.moments import Moments
@@ -165,3 +166,10 @@ def score(
         return normalise(total, fallback, output)
     nowhere = np.all(np.isneginf(total), axis=1, keepdims=True)
     return np.where(nowhere, fallback, total).argmax(axis=1), int(nowhere.sum())
+
+
+def carried(block: Block, log_carrier: Callable[[Floats], Floats], known: Mask) -> Floats:
+    """The part of the log density of every row that has no class in it, of the columns that say anything."""
+    step = max(1, PIECE // max(1, block.shape[1]))
+    pieces = (block.numbers(slice(start, start + step)) for start in range(0, block.shape[0], step))
+    return np.concatenate([np.empty(0), *(log_carrier(np.where(known, x, np.nan)) for x in pieces)])

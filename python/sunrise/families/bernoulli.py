@@ -80,11 +80,12 @@ class Bernoulli(Smoothed, Family):
 
     def outcomes(self, params: BernoulliParams) -> Floats:
         """No and yes."""
-        return np.exp(np.stack([params.log_zero, params.log_one], axis=2))
+        return np.stack([params.log_zero, params.log_one], axis=2)
 
     def sample(self, params: BernoulliParams, y: Codes, rng: np.random.Generator) -> Floats:
-        """Zeros and ones."""
-        return (rng.random((len(y), params.log_one.shape[1])) < np.exp(params.log_one[y])).astype(float)
+        """Zeros and ones; above a threshold or on it, where there is one."""
+        ones = (rng.random((len(y), params.log_one.shape[1])) < np.exp(params.log_one[y])).astype(float)
+        return ones if self.binarize is None else ones + self.binarize
 
     def described(self, params: BernoulliParams) -> list[dict[str, Floats]]:
         """Probability of a yes."""

@@ -101,6 +101,12 @@ class Categorical(Smoothed, Family):
         """The family with the model's own way with unseen levels, if it has none."""
         return self if self.unseen else replace(self, unseen=unseen)
 
+    def taken(self, columns: list[int]) -> Self:
+        """The family of some columns, with their alphas and least numbers of categories."""
+        least = self.min_categories
+        own = replace(self, min_categories=np.asarray(least)[columns]) if np.ndim(least) else self
+        return super(Categorical, own).taken(columns)  # type: ignore[no-any-return]
+
     def check(self, n_columns: int) -> None:
         """Refuse settings that do not fit the columns."""
         super().check(n_columns)
@@ -165,12 +171,12 @@ class Categorical(Smoothed, Family):
 
     def outcomes(self, params: CategoricalParams) -> list[Floats]:
         """The levels, and together those that are possible but were never seen."""
-        found, p, counts = [], np.exp(params.log_level), params.counts
+        found, counts = [], params.counts
         seen = np.diff(counts.offsets)
         rest = (params.sizes - seen) + (self.unseen == "reserve")
         for j, (first, n) in enumerate(zip(counts.offsets, seen, strict=False)):
-            others = np.exp(params.log_other[:, j : j + 1]) * rest[j]
-            found.append(np.concatenate([p[:, first : first + n], others], axis=1))
+            others = params.log_other[:, j : j + 1] + log(rest[j])
+            found.append(np.concatenate([params.log_level[:, first : first + n], others], axis=1))
         return found
 
     def sample(self, params: CategoricalParams, y: Codes, rng: np.random.Generator) -> Floats:

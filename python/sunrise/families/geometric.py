@@ -8,9 +8,10 @@ from typing import NamedTuple
 import numpy as np
 
 from sunrise.arrays import Codes, Floats, Mask
-from sunrise.conjugate import Beta
+from sunrise.conjugate import Beta, log
 from sunrise.family import Family
 from sunrise.forms import Linear
+from sunrise.information import MOST_COUNTS
 from sunrise.priors import check_priors
 from sunrise.stats import Sums
 from sunrise.support import WHOLE_COUNTS, Support
@@ -71,11 +72,13 @@ class Geometric(Family):
         )
 
     def outcomes(self, params: GeometricParams) -> list[Floats]:
-        """Every number of failures up to where nothing is left."""
+        """Every number of failures up to where nothing is left; in steps where there are very many."""
         found = []
-        for log_p, log_q in zip(params.log_p.T, params.log_q.T, strict=True):
-            x = np.arange(min(36.0 / max(-log_q.max(), 1e-7), 1e6) + 2.0)  # to where e^-36 is left
-            found.append(np.exp(log_p[:, None] + x * log_q[:, None]))
+        for log_q in np.minimum(params.log_q, -1e-300).T:
+            most = 40.0 / -log_q.max()
+            step = max(1.0, np.ceil(most / MOST_COUNTS))
+            x = np.arange(0.0, most + 2.0 * step, step)
+            found.append(x * log_q[:, None] + log(-np.expm1(step * log_q))[:, None])
         return found
 
     def sample(self, params: GeometricParams, y: Codes, rng: np.random.Generator) -> Floats:

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from scipy.special import gammaln
 
 from sunrise.arrays import Codes, Floats, Mask
-from sunrise.conjugate import Beta, Dirichlet
+from sunrise.conjugate import Beta, Dirichlet, log
 from sunrise.derived import Fitted, Settings
 from sunrise.family import Family
 from sunrise.forms import Composition, Linear
@@ -90,12 +90,14 @@ class Multinomial(Smoothed, Family):
 
     def outcomes(self, params: MultinomialParams) -> Floats:
         """Whether one of the things counted is of this column."""
-        share = np.exp(params.log_theta)
-        return np.stack([1.0 - share, share], axis=2)
+        return np.stack([log(1.0 - np.exp(params.log_theta)), params.log_theta], axis=2)
 
     def sample(self, params: MultinomialParams, y: Codes, rng: np.random.Generator) -> Floats:
         """Rows of one count each: how many there are is not part of the model."""
-        return np.stack([rng.multinomial(1, np.exp(params.log_theta[c])) for c in y]).astype(float)
+        theta = np.exp(params.log_theta)
+        return np.array([rng.multinomial(1, theta[c]) for c in y], dtype=float).reshape(
+            len(y), theta.shape[1]
+        )
 
     def described(self, params: MultinomialParams) -> list[dict[str, Floats]]:
         """Share of each column in the counts."""

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import gammaln, pdtrik
+from scipy.special import gammaln
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from sunrise.arrays import Codes, Floats, Mask
@@ -18,6 +18,7 @@ from sunrise.estimator import COMMON_CONSTRAINTS
 from sunrise.family import Family
 from sunrise.forms import Linear
 from sunrise.given import given_parameters
+from sunrise.information import MOST_COUNTS
 from sunrise.look import Look
 from sunrise.priors import check_priors
 from sunrise.single import OneFamily
@@ -86,13 +87,15 @@ class Poisson(Family):
         return np.asarray(-gammaln(x + 1.0))
 
     def outcomes(self, params: PoissonParams) -> list[Floats]:
-        """Every count up to where nothing is left."""
-        top = pdtrik(1.0 - 1e-15, params.rate.max(axis=0))
-        counts = [np.arange(np.ceil(most) + 2.0) for most in np.nan_to_num(top, nan=0.0)]
-        return [
-            np.exp(x * log(rate)[:, None] - rate[:, None] - gammaln(x + 1.0))
-            for x, rate in zip(counts, np.maximum(params.rate, 1e-300).T, strict=True)
-        ]
+        """Every count within 40 standard deviations of a rate; in steps where there are very many."""
+        found = []
+        for rate in np.maximum(params.rate, 1e-300).T:
+            spread = 40.0 * np.sqrt(rate) + 40.0
+            ranges = zip(np.floor(np.maximum(rate - spread, 0.0)), np.ceil(rate + spread), strict=True)
+            steps = max(1.0, np.ceil(2.0 * spread.max() / MOST_COUNTS))
+            x = np.unique(np.concatenate([np.arange(low - low % steps, high, steps) for low, high in ranges]))
+            found.append(x * log(rate)[:, None] - rate[:, None] - gammaln(x + 1.0) + np.log(steps))
+        return found
 
     def sample(self, params: PoissonParams, y: Codes, rng: np.random.Generator) -> Floats:
         """Poisson counts."""
