@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from functools import cached_property
@@ -74,6 +74,8 @@ class Schema:
     @cached_property
     def parts(self) -> tuple[Part, ...]:
         """The blocks: columns of equal families are scored together."""
+        if (only := _only(self.choices)) is not None and only.family is not None:
+            return (Part(only.family, tuple(range(len(self.choices)))),)
         blocks: dict[Any, list[int]] = {}
         families: dict[Any, Family] = {}
         for j, choice in enumerate(self.choices):
@@ -109,6 +111,10 @@ class Schema:
         given = given_choices(families, self.names)
         if len(self.names) == 0 or all(choice is None for choice in given):
             return self
+        before, after = _only(self.choices), _only(given)
+        if before is not None and after is not None and before.shape == after.shape:
+            changed = replace(before, family=after.family)
+            return replace(self, choices=(changed,) * len(self.choices))
         choices = []
         for name, old, new in zip(self.names, self.choices, given, strict=True):
             if new is not None and old.shape != new.shape:
@@ -205,6 +211,11 @@ class Schema:
         """The declared levels of a block, for every column."""
         none = np.empty(0, dtype=object)
         return [none if (levels := self.choices[j].declared) is None else levels for j in part.columns]
+
+
+def _only(choices: Sequence[Choice | None]) -> Choice | None:
+    """The one choice of all columns, where it is one and the same: of a hundred thousand words, for instance."""
+    return choices[0] if choices and len(set(map(id, choices))) == 1 else None
 
 
 def _written(family: Family) -> str:
