@@ -155,7 +155,12 @@ impl Reading {
     pub fn accepts(self, x: f64) -> bool {
         // Against the largest floats: one comparison each side finds infinities, too, and NaN fails both.
         let inside = (x >= self.lowest.max(f64::MIN)) & (x <= self.highest.min(f64::MAX));
-        inside & (!self.whole | (x.trunc() == x))
+        // Not every processor truncates in one instruction: only where it is asked for.
+        if self.whole {
+            inside & (x.trunc() == x)
+        } else {
+            inside
+        }
     }
 
     /// Why an unread cell is refused, if it is.

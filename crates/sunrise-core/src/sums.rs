@@ -181,15 +181,33 @@ fn add_segment<T: Cell, I: Index>(
     segment: &[usize],
     sum: &mut [f64],
 ) -> Result<bool, Fault> {
+    // Counts are read as they are, within bounds: compiled apart, because there are very many of them.
+    if reading.above.is_none() && !reading.whole {
+        let (lowest, highest) = (reading.lowest.max(f64::MIN), reading.highest.min(f64::MAX));
+        add_cells(x, false, rows, segment, sum, |v| (v, (v >= lowest) & (v <= highest)))
+    } else {
+        add_cells(x, reading.above.is_some(), rows, segment, sum, |v| (reading.read(v), reading.accepts(v)))
+    }
+}
+
+#[inline(always)]
+fn add_cells<T: Cell, I: Index>(
+    x: &Csr<T, I>,
+    canonical: bool,
+    rows: Rows,
+    segment: &[usize],
+    sum: &mut [f64],
+    read: impl Fn(f64) -> (f64, bool),
+) -> Result<bool, Fault> {
     let mut sound = true;
     for &r in segment {
         let weight = rows.weight(r);
-        let (indices, cells) = if reading.above.is_some() { x.canonical_row(r)? } else { x.row(r) };
+        let (indices, cells) = if canonical { x.canonical_row(r)? } else { x.row(r) };
         for (j, cell) in indices.iter().zip(cells) {
-            let value = cell.number();
-            sound &= reading.accepts(value);
+            let (value, accepted) = read(cell.number());
+            sound &= accepted;
             match sum.get_mut(j.at()) {
-                Some(s) => *s += weight * reading.read(value),
+                Some(s) => *s += weight * value,
                 None => return Err(x.outside()),
             }
         }
