@@ -114,7 +114,7 @@ class Family(ABC):
 
     def landmarks(self, params: Any) -> Floats:
         """Of a density: points between which it is smooth and beyond which is nothing, ... x classes x columns."""
-        raise NotImplementedError(f"{self.name} is no density")
+        raise TypeError(f"{self.name} is no density")
 
     @abstractmethod
     def sample(self, params: Any, y: Codes, rng: np.random.Generator) -> Floats:
