@@ -74,8 +74,8 @@ class Explanation:
             return f"{self.classes[0]}: the only class"
         if of is None and against is None and score[order[0]] == -np.inf:
             return "impossible under every class: the class prior decides"
-        second = None if against is None else self._place(against)
-        best = next(k for k in order if k != second) if of is None else self._place(of)
+        second = None if against is None else labels.place_of(against, self.classes)
+        best = next(k for k in order if k != second) if of is None else labels.place_of(of, self.classes)
         if second is None:
             second = next(k for k in order if k != best)
         evidence = self.contributions[row, best] - self.contributions[row, second]
@@ -98,12 +98,6 @@ class Explanation:
         if rest := telling[top:]:
             lines.append(f"  {evidence[rest].sum():+7.2f}  {len(rest)} other column{'s' if rest[1:] else ''}")
         return "\n".join(lines)
-
-    def _place(self, label: Any) -> int:
-        place = int(labels.locate(self.classes, np.asarray([label]))[0])
-        if place < 0:
-            raise ValueError(f"{label!r} is not one of the classes {self.classes.tolist()}")
-        return place
 
 
 def _shown(value: Any) -> str:

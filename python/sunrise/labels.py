@@ -78,6 +78,18 @@ def locate(classes: Labels, labels: Labels) -> Positions:
     return np.array([position.get(label, -1) for label in labels.tolist()], dtype=np.intp)
 
 
+def place_of(label: Any, classes: Labels) -> int:
+    """Position of one label among the classes; another is refused.
+
+    >>> place_of("b", np.array(["a", "b"]))
+    1
+    """
+    place = int(locate(classes, np.asarray([label]))[0])
+    if place < 0:
+        raise ValueError(f"{label!r} is not one of the classes {classes.tolist()}")
+    return place
+
+
 def encode(y: Labels) -> tuple[Labels, Codes]:
     """Return the distinct labels of a column, sorted, and the code of every row.
 

@@ -108,12 +108,6 @@ class LinearForm:
         """
         if len(self.classes) != 2 and (positive is None or against is None):
             raise ValueError(f"there are {len(self.classes)} classes: name two, log_odds(positive, against)")
-        plus = 1 if positive is None else self._class(positive)
-        minus = 1 - plus if against is None else self._class(against)
+        plus = 1 if positive is None else labels.place_of(positive, self.classes)
+        minus = 1 - plus if against is None else labels.place_of(against, self.classes)
         return self.coef[plus] - self.coef[minus], self.intercept[plus] - self.intercept[minus]
-
-    def _class(self, label: Any) -> int:
-        place = int(labels.locate(self.classes, np.asarray([label]))[0])
-        if place < 0:
-            raise ValueError(f"{label!r} is not one of the classes {self.classes.tolist()}")
-        return place

@@ -135,10 +135,9 @@ def test_settings_may_change_but_not_what_shaped_the_statistics():
 def test_families_with_long_arrays_are_told_apart():
     a, b = np.ones(2000), np.ones(2000)
     b[1000] = 500.0
-    schema = NaiveBayes({("x", "y"): "multinomial"}).fit({"x": [1, 2], "y": [2, 1]}, [0, 1])._fitted.schema
     from sunrise.schema import _written
 
-    assert schema.parts and _written(sr.Multinomial(alpha=a)) != _written(sr.Multinomial(alpha=b))
+    assert repr(a) == repr(b) and _written(sr.Multinomial(alpha=a)) != _written(sr.Multinomial(alpha=b))
 
 
 def test_declared_levels_of_both_models_count_in_a_merge():
