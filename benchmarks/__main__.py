@@ -3,7 +3,8 @@
 python -m benchmarks [gaussian] [categorical] [counts] [small]        the five classes beside scikit-learn's
 python -m benchmarks tables [NAME ...]                                accuracy on 27 real tables (../shared)
 python -m benchmarks frames [adult] [wide] [memory] [record]          speed and memory on polars and pandas frames
-python -m benchmarks all                                              all three
+python -m benchmarks calibration [NAME ...] [speed]                   log loss before and after, beside other models
+python -m benchmarks all                                              all four
 
 Each prints Markdown tables and ends with status 1 where a claim is not reached.
 """
@@ -51,8 +52,12 @@ def main(arguments: list[str]) -> int:
         from benchmarks import frames
 
         return frames.main(rest)
+    if first == "calibration":
+        from benchmarks import calibration
+
+        return calibration.main(rest)
     if first == "all" and not rest:
-        return max(main([]), main(["tables"]), main(["frames"]))
+        return max(main([]), main(["tables"]), main(["frames"]), main(["calibration"]))
     return classes(set(arguments))
 
 

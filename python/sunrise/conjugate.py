@@ -6,13 +6,15 @@ is within 1e-12 of 1.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from typing import Any, Self
 
 import numpy as np
 from scipy import special
 
 from sunrise.arrays import Floats
+from sunrise.special import log_rising
 
 
 def log(x: Floats) -> Floats:
@@ -28,8 +30,33 @@ def _tails(level: float) -> tuple[float, float]:
     return (1.0 - level) / 2.0, (1.0 + level) / 2.0
 
 
+class Conjugate:
+    """What the distributions have in common: numbers of one shape, classes x columns."""
+
+    def each(self, change: Callable[[Floats], Any]) -> Self:
+        """Change every number."""
+        numbers = (np.asarray(getattr(self, f.name)) for f in fields(self))  # type: ignore[arg-type]
+        return type(self)(*(change(a) for a in np.broadcast_arrays(*numbers)))
+
+    def at(self, j: int) -> Self:
+        """Those of one column."""
+        return self.each(lambda a: a[:, j])
+
+    @property
+    def common(self) -> Self:
+        """That of all classes as plain numbers, where they have the same."""
+        same = all((np.diff(getattr(self, f.name), axis=0) == 0).all() for f in fields(self))  # type: ignore[arg-type]
+        return self.each(lambda a: a[0]) if same else self
+
+
+def _proper(norm: Callable[[Floats, Floats], Floats], a: Floats, b: Floats) -> Floats:
+    """A normaliser of two parameters where both are above 0; NaN elsewhere."""
+    fine = (a > 0) & (b > 0)
+    return np.where(fine, norm(np.where(fine, a, 1.0), np.where(fine, b, 1.0)), np.nan)
+
+
 @dataclass(frozen=True)
-class Beta:
+class Beta(Conjugate):
     """A probability: Beta(a, b), elementwise.
 
     Where nothing is known (a = b = 0) the mean is 1/2, the limit of ever weaker symmetric priors.
@@ -67,8 +94,7 @@ class Beta:
     @property
     def mode(self) -> Floats:
         """Most probable value; a parameter below 1 puts it on the boundary, and 1/2 stands for all of them."""
-        a, b = np.maximum(self.a - 1.0, 0.0), np.maximum(self.b - 1.0, 0.0)
-        return np.asarray(np.divide(a, a + b, out=np.full_like(a + b, 0.5), where=a + b > 0))
+        return self.around_mode.mean
 
     @property
     def var(self) -> Floats:
@@ -90,13 +116,19 @@ class Beta:
         """Draws: n x ..."""
         return np.random.default_rng(random_state).beta(self.a, self.b, (n, *np.shape(self.a)))
 
-    def at(self, j: int) -> Beta:
-        """Those of one column."""
-        return Beta(*(np.broadcast_to(a, np.shape(self.a + self.b))[:, j] for a in (self.a, self.b)))
+    @property
+    def around_mode(self) -> Beta:
+        """The Beta whose mean is the mode of this one."""
+        return Beta(np.maximum(self.a - 1.0, 0.0), np.maximum(self.b - 1.0, 0.0))
+
+    @property
+    def log_norm(self) -> Floats:
+        """Log of the normaliser: that of a posterior less that of its prior is the log evidence. NaN if improper."""
+        return _proper(special.betaln, self.a, self.b)
 
 
 @dataclass(frozen=True)
-class Dirichlet:
+class Dirichlet(Conjugate):
     """Probabilities that sum to 1 over the last axis.
 
     >>> import numpy as np
@@ -121,10 +153,20 @@ class Dirichlet:
     @property
     def mode(self) -> Floats:
         """Most probable values; a parameter below 1 puts its own on the boundary, 0."""
-        above = np.maximum(self.concentration - 1.0, 0.0)
-        total = above.sum(axis=-1, keepdims=True)
-        even = np.full_like(above, 1.0 / above.shape[-1])
-        return np.asarray(np.divide(above, total, out=even, where=total > 0))
+        return self.around_mode.mean
+
+    @property
+    def around_mode(self) -> Dirichlet:
+        """The Dirichlet whose mean is the mode of this one."""
+        return Dirichlet(np.maximum(self.concentration - 1.0, 0.0))
+
+    @property
+    def log_norm(self) -> Floats:
+        """Log of the normaliser; NaN if improper."""
+        a = self.concentration
+        with np.errstate(invalid="ignore"):
+            norm = special.gammaln(a).sum(axis=-1) - special.gammaln(a.sum(axis=-1))
+        return np.where((a > 0).all(axis=-1), norm, np.nan)
 
     def marginal(self, k: int) -> Beta:
         """The distribution of one of the probabilities."""
@@ -146,9 +188,8 @@ class Dirichlet:
 
     def pdf(self, x: Any) -> Floats:
         """Density of probabilities that sum to 1 over the last axis."""
-        a = self.concentration
-        norm = special.gammaln(a).sum(axis=-1) - special.gammaln(a.sum(axis=-1))
-        return np.asarray(np.exp(special.xlogy(a - 1.0, x).sum(axis=-1) - norm))
+        log_density = special.xlogy(self.concentration - 1.0, x).sum(axis=-1)
+        return np.asarray(np.exp(log_density - self.log_norm))
 
     def sample(self, n: int = 1, random_state: Any = None) -> Floats:
         """Draws: n x ..., each summing to 1 over the last axis."""
@@ -159,7 +200,7 @@ class Dirichlet:
 
 
 @dataclass(frozen=True)
-class Gamma:
+class Gamma(Conjugate):
     """A rate: Gamma(shape, rate), elementwise.
 
     Where nothing is known (shape = rate = 0) the mean is 0.
@@ -205,14 +246,19 @@ class Gamma:
         shape = np.broadcast_shapes(np.shape(self.shape), np.shape(self.rate))
         return np.random.default_rng(random_state).gamma(self.shape, 1.0 / self.rate, (n, *shape))
 
-    def at(self, j: int) -> Gamma:
-        """Those of one column."""
-        shape = np.broadcast_shapes(np.shape(self.shape), np.shape(self.rate))
-        return Gamma(*(np.broadcast_to(a, shape)[:, j] for a in (self.shape, self.rate)))
+    @property
+    def around_mode(self) -> Gamma:
+        """The Gamma whose mean is the mode of this one."""
+        return Gamma(np.maximum(self.shape - 1.0, 0.0), self.rate)
+
+    @property
+    def log_norm(self) -> Floats:
+        """Log of the normaliser; NaN if improper."""
+        return _proper(lambda a, b: special.gammaln(a) - a * np.log(b), self.shape, self.rate)
 
 
 @dataclass(frozen=True)
-class InverseGamma:
+class InverseGamma(Conjugate):
     """A variance: 1 / variance ~ Gamma(a, b), elementwise.
 
     >>> import numpy as np
@@ -254,7 +300,7 @@ class InverseGamma:
 
 
 @dataclass(frozen=True)
-class NormalInverseGamma:
+class NormalInverseGamma(Conjugate):
     """A mean and a variance: variance ~ InverseGamma(a, b), mean | variance ~ Normal(m, variance / kappa).
 
     >>> import numpy as np
@@ -278,8 +324,8 @@ class NormalInverseGamma:
 
     @property
     def mean_variance(self) -> Floats:
-        """Posterior mean of the variance."""
-        return np.asarray(self.b / (self.a - 1.0))
+        """Posterior mean of the variance; its mode where the mean is infinite, which is before the first rows."""
+        return np.asarray(self.b / np.where(self.a > 1.0, self.a - 1.0, self.a + 1.0))
 
     @property
     def variance(self) -> InverseGamma:
@@ -316,18 +362,21 @@ class NormalInverseGamma:
         norm = special.gammaln((n + 1.0) / 2.0) - special.gammaln(n / 2.0) - 0.5 * np.log(n * np.pi)
         return np.asarray(np.exp(norm - 0.5 * (n + 1.0) * np.log(1.0 + z * z / n)) / self._scale)
 
+    def log_predictive(self, x: Any) -> Floats:
+        """Log density of a new cell: a Student's t of 2a degrees of freedom."""
+        spread = 2.0 * self.b * (self.kappa + 1.0) / self.kappa
+        norm = log_rising(self.a, np.asarray(0.5)) - 0.5 * np.log(np.pi * spread)
+        d = x - self.m
+        return np.asarray(norm - (self.a + 0.5) * np.log1p(d * d / spread))
+
     def sample(self, n: int = 1, random_state: Any = None) -> tuple[Floats, Floats]:
         """Draws of the mean and of the variance, n x ... each."""
         rng = np.random.default_rng(random_state)
         variance = self.variance.sample(n, rng)
         return rng.normal(self.m, np.sqrt(variance / self.kappa)), variance
 
-    def at(self, j: int) -> NormalInverseGamma:
-        """Those of one column."""
-        shape = np.shape(self.m + self.kappa + self.a + self.b)
-        parts = (self.m, self.kappa, self.a, self.b)
-        return NormalInverseGamma(*(np.broadcast_to(part, shape)[:, j] for part in parts))
-
-    def first(self, j: int) -> NormalInverseGamma:
-        """That of one column, the same for all classes, as numbers."""
-        return NormalInverseGamma(*(np.asarray(part[0, j]) for part in (self.m, self.kappa, self.a, self.b)))
+    @property
+    def log_norm(self) -> Floats:
+        """Log of the normaliser, less log(2 pi) / 2 of its own; NaN if improper."""
+        norm = _proper(lambda a, b: special.gammaln(a) - a * np.log(b), self.a, self.b)
+        return norm - 0.5 * _proper(lambda kappa, _: np.log(kappa), self.kappa, self.kappa)

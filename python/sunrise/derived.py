@@ -11,7 +11,8 @@ import numpy as np
 
 from sunrise.arrays import Floats, Labels
 from sunrise.class_prior import class_factors, class_probabilities
-from sunrise.conjugate import log
+from sunrise.conjugate import Dirichlet, log
+from sunrise.family import Family
 from sunrise.forms import Form
 from sunrise.present import Places
 from sunrise.schema import Schema
@@ -28,6 +29,11 @@ class Settings:
     class_weight: Any
     n_jobs: int | None
     unseen: str = "reserve"
+    estimate: str = "mean"
+
+    def settle(self, family: Family) -> Family:
+        """A family with the model's own settings where it has none."""
+        return family.settled(unseen=self.unseen, estimate=self.estimate)
 
 
 class Derived:
@@ -37,7 +43,7 @@ class Derived:
         self, settings: Settings, schema: Schema, stats: Stats, classes: Labels, prior: Any = None
     ) -> None:
         self.settings, self.schema, self.classes = settings, schema, classes
-        self.parts = tuple(replace(p, family=p.family.settled(settings.unseen)) for p in schema.parts)
+        self.parts = tuple(replace(p, family=settings.settle(p.family)) for p in schema.parts)
         spread = stats.spread(classes)
         factors = class_factors(settings.class_weight, spread)
         scaled = spread if factors is None else spread.scaled(factors)
@@ -46,7 +52,12 @@ class Derived:
             for part, block in zip(self.parts, scaled.blocks, strict=True)
         )
         self.stats = replace(scaled, blocks=blocks)
+        self.parts = tuple(
+            replace(part, family=part.family.frozen(block))
+            for part, block in zip(self.parts, blocks, strict=True)
+        )
         wanted = settings.class_prior if prior is None else prior
+        self.is_prior_fitted = wanted is None or (isinstance(wanted, str) and wanted == "fitted")
         self.class_prior = class_probabilities(wanted, self.stats)
         self.log_class_prior = log(self.class_prior)
         # Weights that are no probabilities want no prior, unless others beside them do.
@@ -74,6 +85,20 @@ class Derived:
         """Parameters of the blocks."""
         pairs = zip(self.parts, self.blocks, strict=True)
         return tuple(part.family.params(block, self.stats.weight) for part, block in pairs)
+
+    @property
+    def point_params(self) -> tuple[Any, ...]:
+        """Parameters of the blocks as numbers: those of the posterior means where they are integrated out."""
+        return tuple(p._replace(posterior=None) if getattr(p, "posterior", None) else p for p in self.params)
+
+    @property
+    def log_evidence_of_classes(self) -> float:
+        """Log evidence of the labels: under a Dirichlet(1) where their probabilities are fitted, 0 where given."""
+        if not self.is_prior_fitted:
+            return 0.0
+        prior = Dirichlet(np.ones(len(self.classes)))
+        posterior = Dirichlet(prior.concentration + self.stats.weight)
+        return float(posterior.log_norm - prior.log_norm)
 
     @property
     def described(self) -> list[list[dict[str, Floats]]]:

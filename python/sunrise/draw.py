@@ -16,7 +16,12 @@ def drawn(fitted: Derived, y: Codes, rng: np.random.Generator) -> dict[Any, list
     names, choices = fitted.schema.names, fitted.schema.choices
     columns: dict[Any, list[Any]] = {name: [None] * len(y) for name in names}
     for k, (part, params) in enumerate(zip(fitted.parts, fitted.params, strict=True)):
-        x = part.family.sample(params, y, rng)
+        family, codes = part.family, y
+        if getattr(params, "posterior", None) is not None:
+            # What is integrated out is drawn anew for every row.
+            params = family.drawn(fitted.blocks[k], len(y), rng, fitted.stats.weight)
+            codes = (np.arange(len(y)) * len(fitted.classes) + y).astype(np.int32)
+        x = family.sample(params, codes, rng)
         for i, j in enumerate(part.columns):
             if params.known[i]:
                 levels = list(fitted.places(k)[i]) if part.family.reads_levels else None

@@ -29,7 +29,7 @@ from sunrise.data.frame import Frame, frame_of, library_of
 from sunrise.derived import Derived, Fitted, Settings
 from sunrise.engines import array
 from sunrise.explain import Explanation
-from sunrise.family import Family
+from sunrise.family import ESTIMATES, Family
 from sunrise.infer import choice_of_matrix
 from sunrise.linear import LinearForm
 from sunrise.observe import Observer
@@ -78,6 +78,9 @@ class NaiveBayes(ClassifierMixin, Uses, AtAGlance):  # type: ignore[misc]
         data seen decides, and `families_` says what and why.
     class_prior : "fitted", "uniform", array-like or dict, default="fitted"
         Class probabilities: learned, equal, or given in the order of `classes_` or by label.
+    estimate : {"mean", "map", "mle", "predictive"}, default="mean"
+        Which numbers stand for the parameters: posterior means, the most probable ones, those of maximum likelihood
+        (no prior at all), or none, because they are integrated out (a Student's t for Gaussian columns).
     unseen : {"reserve", "ignore", "error"}, default="reserve"
         What a category that was never seen in fit gets at predict: the posterior mass of one more cell, its
         factor left out, or an error.
@@ -117,6 +120,7 @@ class NaiveBayes(ClassifierMixin, Uses, AtAGlance):  # type: ignore[misc]
     _parameter_constraints: dict[str, Any] = {
         "families": [str, Family, dict],
         "class_prior": ["array-like", dict, StrOptions({"fitted", "uniform"})],
+        "estimate": [StrOptions(set(ESTIMATES))],
         "unseen": [StrOptions({"reserve", "ignore", "error"})],
         **COMMON_CONSTRAINTS,
     }
@@ -129,18 +133,22 @@ class NaiveBayes(ClassifierMixin, Uses, AtAGlance):  # type: ignore[misc]
         families: Any = "auto",
         *,
         class_prior: Any = "fitted",
+        estimate: str = "mean",
         unseen: str = "reserve",
         class_weight: Any = None,
         n_jobs: int | None = None,
     ) -> None:
         self.families = families
         self.class_prior = class_prior
+        self.estimate = estimate
         self.unseen = unseen
         self.class_weight = class_weight
         self.n_jobs = n_jobs
 
     def _settings(self) -> Settings:
-        return Settings(self.families, self.class_prior, self.class_weight, self.n_jobs, self.unseen)
+        return Settings(
+            self.families, self.class_prior, self.class_weight, self.n_jobs, self.unseen, self.estimate
+        )
 
     # Learning: every way to learn is read, accumulate, then + or - on the statistics.
 
@@ -355,10 +363,12 @@ class NaiveBayes(ClassifierMixin, Uses, AtAGlance):  # type: ignore[misc]
     def _become(self, settings: Settings, schema: Schema, stats: Stats, announced: Labels | None) -> None:
         """Take on new statistics."""
         for part, block in zip(schema.parts, stats.blocks, strict=True):
-            if complaint := part.family.complaint(block):
-                at, text = complaint
+            if complaint := settings.settle(part.family).complaint(block):
                 names = getattr(self, "feature_names_in_", schema.names)
-                raise ValueError(f"column {names[part.columns[at]]!r} {text}")
+                where = f"column {names[part.columns[complaint.column]]!r}"
+                if complaint.of_class is not None:
+                    where = f"class {stats.classes.tolist()[complaint.of_class]!r}: {where}"
+                raise ValueError(f"{where} {complaint.text}")
         classes = stats.classes if announced is None else labels.union(announced, stats.classes)
         fitted = Derived(settings, schema, stats, classes)
         self.__dict__.update(stats_=stats, classes_=classes, _announced=announced, _fitted=fitted)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import copy
 from abc import ABC, abstractmethod
-from typing import Any, ClassVar, Self
+from collections.abc import Callable
+from dataclasses import dataclass, field, fields
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from sunrise.arrays import Codes, Floats
+from sunrise.arrays import Codes, Floats, Positions
+from sunrise.evidence import Chosen
 from sunrise.forms import Form
 from sunrise.look import Look
 from sunrise.support import Support
@@ -17,12 +21,40 @@ from sunrise.terms import Term
 FAMILIES: dict[str, type[Family]] = {}
 
 
+#: Which numbers stand for the parameters.
+ESTIMATES = ("mean", "map", "mle", "predictive")
+
+
+class Complaint(NamedTuple):
+    """What is wrong with statistics: the place of the column in its block, the words, and the class by its place."""
+
+    column: int
+    text: str
+    of_class: int | None = None
+
+
+def picked(value: Any, pick: Callable[[Floats], Floats]) -> Any:
+    """A setting with its numbers picked; what is one for all columns stays as it is."""
+    if hasattr(value, "each"):
+        return value.each(pick)
+    if isinstance(value, tuple):
+        return tuple(picked(part, pick) for part in value)
+    return pick(value) if isinstance(value, np.ndarray) and value.ndim else value
+
+
+@dataclass(frozen=True)
 class Family(ABC):
     """A distribution of the cells of a block of columns given the class.
 
     A family declares which cells it takes (`support`) and what it adds up (`terms`); from the sums it derives
-    parameters, and from these the form in which cells are scored. It holds settings, never data.
+    parameters, and from these the form in which cells are scored. It holds settings, never data. Settings that are
+    numbers may be one for all, one for each column, or classes x columns.
     """
+
+    #: Which numbers stand for the parameters: one of ESTIMATES, or None for the model's own.
+    estimate: str | None = field(default=None, kw_only=True)
+    #: How strong the evidence made the prior, where that was asked for.
+    chosen: Chosen | None = field(default=None, init=False, repr=False, compare=False)
 
     name: ClassVar[str]
     terms: ClassVar[tuple[Term, ...]]
@@ -30,6 +62,8 @@ class Family(ABC):
     generative: ClassVar[bool] = True
     #: Whether the columns of a block share one distribution, so that they have to be named together.
     joint: ClassVar[bool] = False
+    #: The settings under which it has no prior at all.
+    without_prior: ClassVar[dict[str, Any]] = {}
 
     def __init_subclass__(cls) -> None:
         FAMILIES[cls.name] = cls
@@ -43,6 +77,11 @@ class Family(ABC):
     @abstractmethod
     def support(self) -> Support:
         """The cells it can take, and how they are read."""
+
+    @property
+    def kept(self) -> Support:
+        """The cells as they are added up: as they are scored, unless the evidence needs more of them."""
+        return self.support
 
     @property
     def reads_levels(self) -> bool:
@@ -59,35 +98,96 @@ class Family(ABC):
         """Whether a level that was never seen is an error."""
         return False
 
-    def settled(self, unseen: str) -> Self:
+    def changed(self, **settings: Any) -> Self:
+        """The family with settings that need no check."""
+        new = copy.copy(self)
+        for name, value in settings.items():
+            object.__setattr__(new, name, value)
+        return new
+
+    def settled(self, **model: Any) -> Self:
         """The family with the model's own settings where it has none."""
-        return self
+        own = {name: value for name, value in model.items() if getattr(self, name, value) is None}
+        if (estimate := own.get("estimate", self.estimate)) not in ESTIMATES:
+            raise ValueError(f"estimate is {estimate!r}; it must be one of {', '.join(ESTIMATES)}.")
+        return self.changed(**own)
+
+    def _picked(self, pick: Callable[[Floats], Floats]) -> Self:
+        return self.changed(**{f.name: picked(getattr(self, f.name), pick) for f in fields(self)})
 
     def taken(self, columns: list[int]) -> Self:
         """The family of some columns of its block, by their places: settings of each column go with it."""
+        return self._picked(lambda a: a[..., columns] if np.ndim(a) and a.shape[-1] > 1 else a)
+
+    def at(self, classes: Positions, columns: Positions) -> Self:
+        """The family of single cells, each of a class and a column, as if each were a column of its own."""
+
+        def pick(a: Floats) -> Floats:
+            if a.ndim < 2:
+                return a[columns] if a.ndim and len(a) > 1 else a
+            return np.asarray(a[classes if len(a) > 1 else 0, columns if a.shape[1] > 1 else 0])
+
+        return self._picked(pick)
+
+    def frozen(self, stats: Any) -> Self:
+        """The family with everything that it takes from the data as numbers: prior scales, floors, chosen alphas."""
         return self
 
     def check(self, n_columns: int) -> None:
         """Refuse settings that do not fit this many columns."""
 
-    def complaint(self, stats: Any) -> tuple[int, str] | None:
-        """What is wrong with statistics that no data can have, or that no parameters can be derived from.
-
-        The place of the column in its block, and what is to be said of it.
-        """
+    def complaint(self, stats: Any) -> Complaint | None:
+        """What is wrong with statistics that no data can have, or that no parameters can be derived from."""
         return None
 
     def posterior(self, stats: Any) -> Any:
-        """The conjugate posterior of the parameters of a block, classes x columns."""
+        """The conjugate posterior of the parameters of a block, classes x columns; the family is frozen."""
         raise ValueError(f"{self.name} has no conjugate posterior: its parameters are point estimates.")
 
+    def prior_from(self, stats: Any) -> Any:
+        """The prior of the parameters of a block: what the posterior is before any row."""
+        return self.posterior(stats.scaled(np.zeros(len(stats.rows))))
+
+    def point(self, stats: Any) -> Any:
+        """A conjugate distribution whose mean is the estimate of the parameters."""
+        if self.estimate == "mle":
+            return self.changed(**self.without_prior).posterior(stats)
+        posterior = self.posterior(stats)
+        return posterior.around_mode if self.estimate == "map" else posterior
+
     def prior_of(self, stats: Any, j: int) -> Any:
-        """The prior of column j, the same for every class."""
-        raise ValueError(f"{self.name} has no conjugate prior.")
+        """The prior of column j: numbers, or one for each class where they differ."""
+        return self.prior_from(stats).at(j).common
 
     def posterior_of(self, stats: Any, j: int) -> Any:
         """The posterior of column j."""
         return self.posterior(stats).at(j)
+
+    def log_evidence(self, stats: Any) -> Floats:
+        """Log probability of the cells with the parameters integrated out, classes x columns (x 1 of a joint block).
+
+        NaN where there is no proper prior.
+        """
+        try:
+            prior, posterior = self.prior_from(stats), self.posterior(stats)
+        except ValueError:
+            return np.full(stats.rows.shape, np.nan)
+        if self.estimate == "mle":
+            return np.full(posterior.log_norm.shape, np.nan)
+        return np.asarray(posterior.log_norm - prior.log_norm + self.log_measure(stats))
+
+    def log_measure(self, stats: Any) -> Floats | float:
+        """The part of the log evidence that has no parameter in it."""
+        return 0.0
+
+    def drawn(self, stats: Any, n: int, rng: np.random.Generator, class_weight: Floats) -> Any:
+        """Parameters drawn n times from their posterior, those of each time as classes of their own: n C classes.
+
+        Parameters that have no conjugate posterior are point estimates, n times the same.
+        """
+        params = self.params(stats, class_weight)
+        spread = (np.tile(a, (n, *(1,) * (np.ndim(a) - 1))) if np.ndim(a) == 2 else a for a in params)
+        return type(params)(*spread)
 
     @abstractmethod
     def params(self, stats: Any, class_weight: Floats) -> Any:

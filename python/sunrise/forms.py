@@ -7,7 +7,8 @@ arrays are laid out for the native kernels is the native engine's business.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar, Protocol
 
@@ -20,7 +21,7 @@ from sunrise.arrays import Floats, Integers, Mask
 class Form(Protocol):
     """What the engines, the explanations and the linear form ask of a fitted block."""
 
-    #: Which kernels score it: linear or table.
+    #: Which kernels score it: linear, table or pointwise.
     kind: ClassVar[str]
 
     @property
@@ -40,6 +41,9 @@ class Form(Protocol):
 
     def unseen(self, j: int, x: Floats) -> Mask:
         """Which cells of column j hold levels beyond those that are possible."""
+
+    def times(self, weight: Floats) -> Form:
+        """The same form with what every cell adds multiplied by the weight of its column, or by one for all."""
 
     def weights(self, centre: Floats) -> tuple[Floats, Floats]:
         """Weights (classes x features) and intercepts of the form as a linear function about a centre."""
@@ -62,6 +66,8 @@ class Composition:
     log_theta: Floats
     sign: float = 1.0
     normed: bool = False
+    #: What all weights are multiplied by.
+    weight: float = 1.0
 
     def weights(self, observed: Mask) -> Floats:
         """Weight of every cell for rows with these observed columns: rows x classes x columns."""
@@ -73,8 +79,8 @@ class Composition:
             total = weight.sum(axis=2, keepdims=True)
             # One observed column has all of the share: its weight is 0, up to rounding.
             some = np.abs(total) > 1e-12
-            return np.asarray(np.divide(weight, total, out=np.zeros_like(weight), where=some))
-        return np.asarray(self.sign * weight)
+            return np.asarray(self.weight * np.divide(weight, total, out=np.zeros_like(weight), where=some))
+        return np.asarray(self.weight * self.sign * weight)
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,6 +163,16 @@ class Linear:
         """Numbers are never unseen."""
         return np.zeros(len(x), bool)
 
+    def times(self, weight: Floats) -> Linear:
+        """The form with its columns weighed; what has no weight says nothing, not even that a row is impossible."""
+        base, x, x2 = (
+            None if part is None else weighed(part, weight) for part in (self.base, self.x, self.x2)
+        )
+        composition = self.composition
+        if composition is not None:
+            composition = replace(composition, weight=composition.weight * float(np.mean(weight)))
+        return Linear(base, x, x2, self.anchor, composition)
+
     def weights(self, centre: Floats) -> tuple[Floats, Floats]:
         """Weights of x - centre, then of (x - centre)^2 where squares are used, and intercepts."""
         zero = np.zeros(self.shape)
@@ -233,6 +249,12 @@ class Table:
         entry = self.entries(x)
         return np.where(entry[:, None, :] < 0, 0.0, np.moveaxis(self.values[entry], 2, 1))
 
+    def times(self, weight: Floats) -> Table:
+        """The form with its columns weighed."""
+        sizes = np.diff(self.offsets) + 2
+        by_entry = np.repeat(np.broadcast_to(weight, sizes.shape), sizes)
+        return replace(self, values=weighed(self.values, by_entry[:, None]))
+
     def weights(self, centre: Floats) -> tuple[Floats, Floats]:
         """One weight per class and entry; levels have no centre and no intercept."""
         return self.values.T, np.zeros(self.values.shape[1])
@@ -254,6 +276,58 @@ class Table:
             for j, name in enumerate(columns)
             for level in [*self.names[self.offsets[j] : self.offsets[j + 1]], "other", "unseen"]
         ]
+
+
+@dataclass(frozen=True, eq=False)
+class Pointwise:
+    """A cell adds what a function says, which takes cells (rows x 1 x columns) and gives rows x classes x columns.
+
+    The form of predictive distributions, which are no weighted sums of terms.
+    """
+
+    of: Callable[[Floats], Floats]
+    weight: Floats | float = 1.0
+
+    kind: ClassVar[str] = "pointwise"
+    compositional = False
+    impossible = None
+
+    @property
+    def finite(self) -> Pointwise:
+        """Nothing is infinite: a predictive distribution leaves nothing impossible."""
+        return self
+
+    def cells(self, x: Floats) -> Floats:
+        """Score every cell: rows x classes x columns; a missing cell (NaN) adds 0."""
+        return np.where(np.isnan(x)[:, None, :], 0.0, weighed(self.of(x[:, None, :]), self.weight))
+
+    def unseen(self, j: int, x: Floats) -> Mask:
+        """Numbers are never unseen."""
+        return np.zeros(len(x), bool)
+
+    def times(self, weight: Floats) -> Pointwise:
+        """The form with its columns weighed."""
+        return replace(self, weight=self.weight * weight)
+
+    def weights(self, centre: Floats) -> tuple[Floats, Floats]:
+        """There are none."""
+        raise ValueError(
+            'a model with estimate="predictive" is not linear in any features of its cells. Use estimate="mean".'
+        )
+
+    def features(self, x: Any, centre: Floats) -> Any:
+        """There are none."""
+        return self.weights(centre)
+
+    def feature_names(self, columns: list[str]) -> list[str]:
+        """There are none."""
+        return []
+
+
+def weighed(part: Floats, weight: Floats | float) -> Floats:
+    """Numbers times their weights, where 0 times anything infinite is 0."""
+    with np.errstate(invalid="ignore"):
+        return np.where(np.asarray(weight) == 0.0, 0.0, part * weight)
 
 
 def side_by_side(*views: Floats) -> Floats:

@@ -36,7 +36,7 @@ class Observer:
     def matrix(self, block: Block, family: Family, names: Any) -> Stats:
         """Statistics of one block of numbers."""
         family.check(block.shape[1])
-        return self._stats([self._add_up(block, family.terms, family.support, names)])
+        return self._stats([self._add_up(block, family.terms, family.kept, names)])
 
     def frame(self, table: Frame, schema: Schema | None, families: Any) -> tuple[Schema, Stats]:
         """Statistics of a frame, and its schema, which is chosen here where there is none yet."""
@@ -90,7 +90,7 @@ class Observer:
                 names
             )
         block = ColumnsBlock((read.numbers(column, family),), column.n_rows)
-        return self._add_up(block, family.terms, family.support, [column.name])
+        return self._add_up(block, family.terms, family.kept, [column.name])
 
     def _part(self, table: Frame, part: Part, alone: dict[int, Any]) -> Any:
         """Statistics of a block: those of its columns side by side, or of all at once where cells lie row by row."""
@@ -100,7 +100,7 @@ class Observer:
             first = alone[columns[0]]
             return first if len(columns) == 1 else type(first).joined([alone.pop(j) for j in columns])
         names = [table.names[j] for j in columns]
-        return self._add_up(read.matrix_block(table, part), family.terms, family.support, names)
+        return self._add_up(read.matrix_block(table, part), family.terms, family.kept, names)
 
     def _add_up(self, block: Block, terms: tuple[Term, ...], support: Support, names: Any) -> Any:
         n_threads = engines.threads(self.n_jobs, block.shape[0] * block.shape[1])

@@ -2,68 +2,208 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from numbers import Real
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from sunrise.arrays import Floats, Mask
 from sunrise.conjugate import NormalInverseGamma
+from sunrise.evidence import strongest
+from sunrise.family import Complaint
+from sunrise.forms import Pointwise
 from sunrise.moments import Moments
+from sunrise.smoothing import check_classes
 from sunrise.stats import Sums, per_row
 
 
-def given_normal(prior: Any) -> NormalInverseGamma | None:
-    """A prior of means and variances as it was given: four numbers m0, kappa0, a0 and b0, or arrays of one a column."""
+def given_normal(prior: Any) -> Any:
+    """A prior of means and variances as it was given: four numbers m0, kappa0, a0 and b0, or arrays of them."""
     if prior is None:
         return None
-    parts = (
-        (prior.m, prior.kappa, prior.a, prior.b) if isinstance(prior, NormalInverseGamma) else tuple(prior)
-    )
+    if isinstance(prior, str):
+        return by_evidence(prior)
+    known = isinstance(prior, NormalInverseGamma)
+    parts = (prior.m, prior.kappa, prior.a, prior.b) if known else tuple(prior)
     if len(parts) != 4:
         raise ValueError(f"the prior of a mean and a variance is m0, kappa0, a0 and b0, not {prior!r}.")
     m, kappa, a, b = (np.asarray(part, dtype=float) for part in parts)
-    if not (
-        np.isfinite(m).all() and all((p > 0).all() and np.isfinite(p).all() for p in (kappa, a - 1.0, b))
-    ):
+    fine = np.isfinite(m).all() and all((p > 0).all() and np.isfinite(p).all() for p in (kappa, a, b))
+    # Of a column that never varied, a model's own prior says nothing; given back, it still does not.
+    if not fine and not (known and (kappa == 0).all() and (b == 0).all()):
         raise ValueError(
-            "the prior must be proper, and its variance have a mean: m0 finite, kappa0 and b0 above 0, a0 above 1; "
-            f"they are {m}, {kappa}, {b} and {a}."
+            "the prior must be proper: m0 finite; kappa0, a0 and b0 above 0; "
+            f"they are {m}, {kappa}, {a} and {b}."
         )
     return NormalInverseGamma(m, kappa, a, b)
 
 
-def normal_prior(stats: Moments, given: NormalInverseGamma | None = None) -> tuple[NormalInverseGamma, Mask]:
-    """The prior of a column's class means and variances, and which columns say anything.
+def by_evidence(prior: str) -> str:
+    """The one word that stands for a prior."""
+    if prior != "evidence":
+        raise ValueError(
+            f'prior is {prior!r}; it must be numbers, or "evidence" to have its strength chosen.'
+        )
+    return prior
 
-    Unless given, it is centred on the column: m0 is its mean, s2 its variance within the classes (its whole
-    variance S2 where that is 0), kappa0 = s2 / S2, a0 = 3/2 and b0 = s2 / 2. The posterior mean of a class variance
-    is then about (SSE + s2) / (n + 1). All of it is derived from sums, so models merge exactly, and the units of the
-    column cancel.
+
+class NormalPrior:
+    """What the families with a mean and a variance share: a normal-inverse-gamma prior, called `prior`.
+
+    Unless given, it is centred on the column: m0 is its mean, s2 its variance within the classes (its whole variance
+    S2 where that is 0), kappa0 = s2 / S2, a0 = 3/2 and b0 = s2 / 2. The posterior mean of a class variance is then
+    about (SSE + s2) / (n + 1). All of it is derived from sums, so models merge exactly, and the units of the column
+    cancel. With "evidence" kappa0 and b0 are multiplied by the strength s of greatest evidence, and a0 = 1 + s / 2.
     """
+
+    prior: Any
+
+    def frozen(self, stats: Moments) -> Any:
+        """The family with the numbers of its prior."""
+        family: Any = self
+        if isinstance(self.prior, NormalInverseGamma):
+            for part in (self.prior.m, self.prior.kappa, self.prior.a, self.prior.b):
+                check_classes("prior", part, len(stats.rows))
+            return family
+        if self.prior is None:
+            return family.changed(prior=default_normal(stats))
+        chosen = strongest(
+            lambda s: float(family.changed(prior=default_normal(stats, s)).log_evidence(stats).sum())
+        )
+        return family.changed(prior=default_normal(stats, chosen.value), chosen=chosen)
+
+    def known(self, stats: Moments) -> Mask:
+        """Columns that say anything: those that were observed, and have a prior."""
+        shape = stats.x.shape[1:]
+        has_prior = np.broadcast_to(self.prior.b > 0, (*np.shape(self.prior.b)[:-1], *shape))
+        return np.asarray(has_prior.reshape(-1, *shape).any(axis=0) & (stats.observed > 0))
+
+    def posterior(self, stats: Moments) -> NormalInverseGamma:
+        """Normal-inverse-gamma of the mean and the variance."""
+        updated = self.prior.updated(stats.seen, stats.mean, stats.squared_error)
+        return updated.each(lambda a: np.broadcast_to(a, stats.x.shape))  # type: ignore[no-any-return]
+
+    def log_evidence(self, stats: Moments) -> Floats:
+        """Closed form; a column that says nothing adds nothing."""
+        return np.where(self.known(stats), super().log_evidence(stats), 0.0)  # type: ignore[misc]
+
+    def draw(self, stats: Moments, n: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
+        """Means and variances drawn n times: n C x columns."""
+        known = self.known(stats)
+        posterior = self.posterior(stats).each(lambda a: np.where(known, a, 1.0))
+        mean, var = posterior.sample(n, rng)
+        return as_classes(mean), as_classes(var)
+
+
+def student(posterior: NormalInverseGamma, known: Mask) -> Pointwise:
+    """The form of cells with their mean and variance integrated out."""
+    sound = posterior.each(lambda a: np.where(known, a, 1.0))
+    return Pointwise(lambda x: np.where(known, sound.log_predictive(x), 0.0))
+
+
+def as_classes(draws: Floats) -> Floats:
+    """Draws x classes x columns, with every draw of a class as a class of its own."""
+    return draws.reshape(-1, *draws.shape[2:])
+
+
+def default_normal(stats: Moments, strength: float = 1.0) -> NormalInverseGamma:
+    """The prior of every column in its own units, see `NormalPrior`."""
     pooled = stats.pooled()
-    if given is not None:
-        parts = (given.m, given.kappa, given.a, given.b)
-        return NormalInverseGamma(*(part + np.zeros_like(pooled.x) for part in parts)), pooled.rows[0] > 0
     overall = per_row(pooled.squared_error, pooled)
-    varies = overall > 0
     within = per_row(stats.squared_error.sum(axis=0, keepdims=True), pooled)
     within = np.where(within > 0, within, overall)
-    kappa = within / np.where(varies, overall, 1.0)
-    return NormalInverseGamma(pooled.mean, kappa, np.full_like(kappa, 1.5), 0.5 * within), varies[0]
+    kappa = strength * within / np.where(overall > 0, overall, 1.0)
+    a, b = np.full_like(kappa, 1.0 + 0.5 * strength), 0.5 * strength * within
+    return NormalInverseGamma(pooled.mean[0], kappa[0], a[0], b[0])
 
 
-def normal_posterior(
-    stats: Moments, given: NormalInverseGamma | None = None
-) -> tuple[NormalInverseGamma, Mask]:
-    """The posterior of class means and variances, and which columns say anything."""
-    prior, varies = normal_prior(stats, given)
-    return prior.updated(stats.seen, stats.mean, stats.squared_error), varies
+class TwoNumbers:
+    """What the families whose prior is two numbers share: it may be given as one, called `prior`, or chosen.
+
+    `prior` is a distribution (a model's own `prior_[column]`, for one), or "evidence": the prior then has the mean of
+    the column, and the strength of greatest evidence.
+    """
+
+    prior: Any
+    #: The names of both settings.
+    numbers: ClassVar[tuple[str, str]]
+
+    def read_prior(self) -> None:
+        """Check the prior, and take its numbers."""
+        if isinstance(self.prior, str):
+            by_evidence(self.prior)
+        elif self.prior is not None:
+            parts = (getattr(self.prior, f.name) for f in fields(self.prior))
+            for name, part in zip(self.numbers, parts, strict=True):
+                object.__setattr__(self, name, part)
+            object.__setattr__(self, "prior", None)
+        check_priors(self, **{name: getattr(self, name) for name in self.numbers})
+
+    def scaled_prior(self, stats: Sums, strength: float) -> tuple[Any, Any]:
+        """Both numbers, for a prior with the column's mean and this strength."""
+        raise NotImplementedError
+
+    def frozen(self, stats: Sums) -> Any:
+        """The family with the numbers of its prior."""
+        family: Any = self
+        for name in self.numbers:
+            check_classes(name, getattr(self, name), len(stats.rows))
+        if self.prior is None:
+            return family
+
+        def under(strength: float) -> Any:
+            both = self.scaled_prior(stats, strength)
+            return family.changed(prior=None, **dict(zip(self.numbers, both, strict=True)))
+
+        chosen = strongest(lambda s: float(np.nansum(under(s).log_evidence(stats))))
+        return under(chosen.value).changed(chosen=chosen)
 
 
-def with_pooled_row(stats: Sums) -> Sums:
-    """Add one row of the pooled means to every class: the prior of the families that have no conjugate one."""
-    return Sums(stats.rows + 1, stats.seen + 1.0, stats.x + stats.pooled().mean, stats.error)
+class PooledRow:
+    """What the families without a conjugate prior share: one more row, of the pooled mean terms, called `prior`."""
+
+    prior: Any
+
+    def check_row(self, n_terms: int) -> None:
+        """Refuse a row that does not have a number for each term."""
+        if self.prior is not None and len(self.prior) != n_terms:
+            raise ValueError(f"the prior is a row of {n_terms} mean terms, not {self.prior!r}.")
+        if self.prior is not None:
+            row = tuple(np.asarray(term, dtype=float) for term in self.prior)
+            object.__setattr__(self, "prior", row)
+
+    def frozen(self, stats: Sums) -> Any:
+        """The family with the numbers of its row."""
+        family: Any = self
+        if self.prior is not None:
+            return family
+        n = len(family.support.views)
+        return family.changed(prior=tuple(stats.pooled().mean[0, k::n] for k in range(n)))
+
+    def row(self, stats: Sums) -> Sums:
+        """The row, 1 x views."""
+        shape = stats.x.shape[1] // len(self.prior)
+        terms = np.stack([np.broadcast_to(term, shape) for term in self.prior], axis=1).reshape(1, -1)
+        return Sums(np.ones((1, 1), np.int64), np.ones((1, 1)), terms, np.zeros_like(terms))
+
+    def with_row(self, stats: Sums) -> Sums:
+        """Statistics with the row added to every class; without it where the estimate has no prior."""
+        row = self.row(stats)
+        if self.estimate == "mle":  # type: ignore[attr-defined]
+            return stats
+        return Sums(stats.rows + 1, stats.seen + 1.0, stats.x + row.x, stats.error)
+
+    def share(self, joined: Sums) -> Floats:
+        """The share of the row among the cells of every class and column."""
+        n = len(self.prior)
+        weight = np.broadcast_to(joined.seen, joined.x.shape)[:, ::n]
+        return np.zeros_like(weight) if self.estimate == "mle" else 1.0 / weight  # type: ignore[attr-defined]
+
+    def prior_of(self, stats: Sums, j: int) -> tuple[float, ...]:
+        """The mean terms of the row."""
+        n = len(self.prior)
+        return tuple(float(term) for term in self.row(stats).x[0, j * n : (j + 1) * n])
 
 
 def rounding(pooled: Sums) -> Floats:
@@ -76,32 +216,64 @@ def forgotten(pooled: Sums) -> Floats:
     return per_row(np.zeros_like(pooled.x) if pooled.error is None else pooled.error, pooled)
 
 
-def with_spread(gap: Floats, pooled: Floats, weight: Floats, blur: Floats) -> tuple[Floats, Mask]:
+def with_spread(gap: Floats, pooled: Floats, share: Floats, blur: Floats) -> tuple[Floats, Mask]:
     """Jensen's gap of every class as it is without rounding, and which columns have one.
 
     A gap is a concave function of the mean terms that is 0 for any one cell, so 0 to within `blur` where all are
-    the same. With a row of the pooled terms among its `weight`, a class has at least that row's share of one.
+    the same. With a row of the pooled terms among its cells, a class has at least that row's `share` of one.
     """
     spread = pooled > blur
-    return np.where(spread, np.maximum(gap, pooled / weight), blur), spread[0]
+    return np.where(spread, np.maximum(gap, np.maximum(pooled * share, blur * (share == 0.0))), blur), spread[
+        0
+    ]
+
+
+def same_cells(family: Any, stats: Sums, gap: Floats, blur: Floats) -> Complaint | None:
+    """Complain of the first class and column whose cells are all the same, where the estimate has no prior."""
+    if family.estimate != "mle":
+        return None
+    n = stats.x.shape[1] // gap.shape[1]
+    few = (np.broadcast_to(stats.rows, stats.x.shape)[:, ::n] > 0) & ~(gap > blur)
+    return no_likelihood(family, few)
+
+
+def no_likelihood(family: Any, few: Mask) -> Complaint | None:
+    """Complain of the first class and column that have too few different cells for a maximum of the likelihood."""
+    if not few.any():
+        return None
+    c, j = (int(k) for k in np.argwhere(few)[0])
+    text = (
+        f"has fewer than two different values in one class, so no {family.name} has the maximum of the likelihood. "
+        'Use another estimate, such as "mean", or leave the column out.'
+    )
+    return Complaint(j, text, c)
 
 
 #: Sums below this are taken for it, so that rates stay in the range of floats.
 LEAST = 1e-290
 
 
-def too_large(sums: Floats, why: str = "too large to be added", n_views: int = 1) -> tuple[int, str] | None:
+def too_large(sums: Floats, why: str = "too large to be added", n_views: int = 1) -> Complaint | None:
     """Complain of the first column whose sum leaves the range of floats."""
     fine = np.isfinite(sums).all(axis=0)
     if fine.all():
         return None
-    return int(np.argmin(fine)) // n_views, f"holds numbers {why}. Rescale it: divide it by a power of ten."
+    text = f"holds numbers {why}. Rescale it: divide it by a power of ten."
+    return Complaint(int(np.argmin(fine)) // n_views, text)
 
 
 def check_priors(family: Any, **priors: Any) -> None:
-    """Refuse priors that are no numbers from 0."""
+    """Refuse priors that are no numbers from 0; arrays have one for each column, or classes x columns."""
     for name, value in priors.items():
-        if value is not None and not (isinstance(value, Real) and 0.0 <= float(value) < np.inf):
+        if value is None:
+            continue
+        try:
+            numbers = np.asarray(value if isinstance(value, Real) else list(value), dtype=float)
+        except (TypeError, ValueError):
+            numbers = np.array(np.nan)
+        if not ((numbers >= 0.0) & (numbers < np.inf)).all():
             raise ValueError(
                 f"{name} of {type(family).__name__} is {value!r}; it must be a number, 0 or more."
             )
+        if numbers.ndim:
+            object.__setattr__(family, name, numbers)

@@ -200,7 +200,7 @@ class Schema:
     @staticmethod
     def _gathered(part: Part, places: list[tuple[int, int]], blocks: tuple[Any, ...]) -> Any:
         """A block made of columns of other blocks, each given by its block and its place there."""
-        views = np.arange(len(part.family.support.views))
+        views = np.arange(len(part.family.kept.views))
         n = len(views)
         (first, _), alone = places[0], len({k for k, _ in places}) == 1
         if alone:

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils._param_validation import Interval
+from sklearn.utils._param_validation import Interval, StrOptions
 
 from sunrise.arrays import Floats, Positions
 from sunrise.data import read
@@ -84,7 +84,7 @@ class DiscreteNB(OneFamily):
     """What the counting estimators share: alpha, and scikit-learn's way to say the class prior."""
 
     _parameter_constraints: dict[str, Any] = {
-        "alpha": [Interval(Real, 0, None, closed="left"), "array-like"],
+        "alpha": [Interval(Real, 0, None, closed="left"), "array-like", StrOptions({"evidence"})],
         "force_alpha": ["boolean"],
         "fit_prior": ["boolean"],
         "class_prior": ["array-like", dict, None],

@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from numbers import Real
-from typing import Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+
+from sunrise.arrays import Floats
+from sunrise.evidence import CountsOfCounts
+
+if TYPE_CHECKING:
+    from sunrise.family import Family as _Base
+else:
+    _Base = object
 
 #: The smallest alpha where `force_alpha` is off.
 SMALLEST = 1e-10
@@ -15,22 +24,39 @@ SMALLEST = 1e-10
 
 @dataclass(frozen=True)
 class Alpha:
-    """Pseudo-counts: one for all columns, or one for each.
+    """Pseudo-counts: one for all columns, one for each, classes x columns, or "evidence" to have one chosen.
+
+    Of categories, `levels` may name some that have their own.
 
     >>> Alpha.given([1.0, 2.0]).value
     array([1., 2.])
     """
 
     value: Any = 1.0
+    levels: dict[str, float] | None = None
 
     def __repr__(self) -> str:
-        return repr(self.value)
+        return repr(self.value) if self.levels is None else repr(self.levels)
+
+    @property
+    def by_evidence(self) -> bool:
+        """Whether it is still to be chosen."""
+        return isinstance(self.value, str)
 
     @classmethod
     def given(cls, alpha: Any, force: bool = True) -> Alpha:
         """Check what the user gave."""
         if isinstance(alpha, Alpha):
             return alpha
+        if isinstance(alpha, str):
+            if alpha != "evidence":
+                raise ValueError(f'alpha is {alpha!r}; it must be a number, an array or "evidence".')
+            return cls(alpha)
+        if isinstance(alpha, dict):
+            own = np.array(list(alpha.values()), dtype=float)
+            if not ((own >= 0) & np.isfinite(own)).all():
+                raise ValueError(f"alpha must be 0 or more for every level; it is {alpha!r}.")
+            return cls(1.0, {str(level): float(value) for level, value in alpha.items()})
         value = float(alpha) if isinstance(alpha, Real) else np.asarray(alpha, dtype=float)
         smallest = np.min(value, initial=np.inf)
         if smallest < 0 or not np.all(np.isfinite(value)):
@@ -47,18 +73,33 @@ class Alpha:
             return cls(np.maximum(value, SMALLEST))
         return cls(value)
 
+    def each(self, change: Callable[[Floats], Any]) -> Alpha:
+        """Change every number."""
+        return replace(self, value=change(self.value)) if isinstance(self.value, np.ndarray) else self
+
     def check(self, n_columns: int) -> None:
         """Refuse an array that does not have one alpha per column."""
-        if np.ndim(self.value) and np.shape(self.value) != (n_columns,):
+        shape = np.shape(self.value)
+        if shape and not (shape == (n_columns,) or (len(shape) == 2 and shape[1] in (1, n_columns))):
             raise ValueError(
                 "When alpha is an array, it should contains `n_features`. "
                 f"Got {np.size(self.value)} elements instead of {n_columns}."
             )
 
 
-class Smoothed:
-    """A family with an alpha: a number, or one for each column of its block."""
+def check_classes(name: str, value: Any, n_classes: int) -> None:
+    """Refuse numbers for each class of another number of classes."""
+    if np.ndim(value) == 2 and len(value) not in (1, n_classes):
+        raise ValueError(
+            f"{name} has {len(value)} rows, one for each class; there are {n_classes} classes. "
+            "Give one number for each class, in the order of classes_, or one for all."
+        )
 
+
+class Smoothed(_Base):
+    """A family with an alpha: a number, one for each column, classes x columns, or "evidence"."""
+
+    without_prior = {"alpha": Alpha(0.0)}
     alpha: Any
 
     def __post_init__(self) -> None:
@@ -68,7 +109,16 @@ class Smoothed:
         """Refuse an alpha that does not fit the columns."""
         self.alpha.check(n_columns)
 
-    def taken(self, columns: list[int]) -> Any:
-        """The family of some columns, with their alphas."""
-        value = self.alpha.value
-        return replace(self, alpha=Alpha(value[columns])) if np.ndim(value) else self  # type: ignore[type-var]
+    def frozen(self, stats: Any) -> Self:
+        """The family with the alpha of greatest evidence, if that is asked for: one for all its columns."""
+        check_classes("alpha", self.alpha.value, len(stats.rows))
+        if not self.alpha.by_evidence:
+            return self
+        chosen = self.counts_of_counts(stats).best()
+        return self.changed(alpha=Alpha(chosen.value), chosen=chosen)
+
+    def counts_of_counts(self, stats: Any) -> CountsOfCounts:
+        """The counts that its shares were drawn for."""
+        raise ValueError(
+            f"{self.name} has no evidence: it is no distribution of its class. Give alpha a number."
+        )

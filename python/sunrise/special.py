@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import digamma, polygamma
+from scipy.special import digamma, gammaln, polygamma
 
 from sunrise.arrays import Floats
 
@@ -22,3 +22,25 @@ def digamma_lag(x: Floats) -> tuple[Floats, Floats]:
         np.where(x < 10.0, np.log(near) - digamma(near), lag),
         np.where(x < 10.0, polygamma(1, near) - 1.0 / near, slope),
     )
+
+
+#: log gamma(x) = (x - 1/2) log x - x + log(2 pi) / 2 + these times 1 / x, 1 / x^3, ...
+_STIRLING = np.array([1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 156])
+
+
+def log_rising(a: Floats, n: Floats) -> Floats:
+    """Log of a (a + 1) ... (a + n - 1), for any n from 0: log gamma(a + n) - log gamma(a) without its cancelling.
+
+    >>> import numpy as np
+    >>> float(log_rising(np.array(1e12), np.array(1.0)) - np.log(1e12))
+    0.0
+    """
+    far = np.maximum(a, 20.0)
+    low, high = 1.0 / far, 1.0 / (far + n)
+    rest = high * np.polynomial.polynomial.polyval(high * high, _STIRLING)
+    rest = rest - low * np.polynomial.polynomial.polyval(low * low, _STIRLING)
+    large = n * np.log(far) + ((far + n - 0.5) * np.log1p(n / far) - n) + rest
+    near = np.minimum(a, 20.0)
+    with np.errstate(invalid="ignore"):  # of a = 0, where nothing rises from nothing
+        small = np.where(n == 0, 0.0, gammaln(near + n) - gammaln(near))
+    return np.where(a < 20.0, small, large)

@@ -127,6 +127,10 @@ class Sums:
         error = None if self.error is None else change(self.error)
         return Sums(change(self.rows), change(self.seen), change(self.x), error)
 
+    def view(self, k: int, n_views: int) -> Sums:
+        """The sums of one view of the cells, of those that lie side by side."""
+        return self._each(lambda a: a if a.shape[1] == 1 else a[:, k::n_views])
+
     def spread(self, position: Positions, n_classes: int) -> Sums:
         """Lay the classes out among `n_classes`; the others are empty."""
         return self._each(lambda a: spread_classes(a, position, n_classes))
@@ -139,6 +143,14 @@ class Sums:
         """Keep these columns, in this order."""
         shape = self.x.shape
         return self._each(lambda a: np.broadcast_to(a, shape)[:, columns])
+
+    @staticmethod
+    def woven(parts: list[Sums]) -> Sums:
+        """Put the views of every column side by side; none of them is ever negative."""
+        wide = [
+            [np.broadcast_to(getattr(p, name), p.x.shape) for p in parts] for name in ("rows", "seen", "x")
+        ]
+        return Sums(*(np.stack(arrays, axis=2).reshape(len(arrays[0]), -1) for arrays in wide))
 
     @staticmethod
     def joined(parts: list[Sums]) -> Sums:

@@ -15,6 +15,7 @@ from sklearn.base import BaseEstimator
 from sunrise.arrays import Floats
 from sunrise.data import write
 from sunrise.derived import Derived
+from sunrise.evidence import Chosen, Evidence
 from sunrise.family import Family
 from sunrise.levels import plain
 from sunrise.posterior import ByColumn
@@ -57,7 +58,7 @@ class Summary:
             for name, choice in zip(names, fitted.schema.choices, strict=True)
         ]
         for part, described, block in zip(fitted.parts, fitted.described, stats.blocks, strict=True):
-            observed = block.observed[:: len(part.family.support.views)]
+            observed = block.observed[:: len(part.family.kept.views)]
             for k, j in enumerate(part.columns):
                 missing = total - int(observed[k])
                 reason = fitted.schema.choices[j].reason
@@ -272,6 +273,52 @@ class AtAGlance(BaseEstimator):  # type: ignore[misc]
         if "_fitted" not in self.__dict__:
             raise AttributeError(f"{type(self).__name__} has no posterior_ before it is fitted")
         return ByColumn(self._fitted, self._columns(), "posterior")
+
+    @property
+    def log_evidence_(self) -> Evidence:
+        """Log probability of labels and cells with all parameters integrated out: a number, and its parts.
+
+        `columns` has a number per class for every column, `classes` is that of the labels: under equal weights of all
+        class probabilities where these were fitted, 0 where they were given. It is NaN where a column has no proper
+        prior, or no closed form. It compares priors of the same families, not families.
+
+        >>> from fractions import Fraction
+        >>> from sunrise import NaiveBayes
+        >>> model = NaiveBayes("bernoulli").fit({"heads": [1, 0, 0, 1, 1]}, ["coin"] * 5)
+        >>> Fraction(float(np.exp(model.log_evidence_))).limit_denominator(100)
+        Fraction(1, 60)
+        """
+        if "_fitted" not in self.__dict__:
+            raise AttributeError(f"{type(self).__name__} has no log_evidence_ before it is fitted")
+        fitted, names = self._fitted, self._columns()
+        columns: dict[str | tuple[str, ...], Floats] = {}
+        for part, block in zip(fitted.parts, fitted.blocks, strict=True):
+            found, own = part.family.log_evidence(block), tuple(names[j] for j in part.columns)
+            columns |= {own: found[:, 0]} if part.family.joint else dict(zip(own, found.T, strict=True))
+        return Evidence(fitted.log_evidence_of_classes, columns)
+
+    @property
+    def chosen_(self) -> dict[tuple[str, ...], Chosen]:
+        """How strong the evidence made the priors it was to choose, by the columns they are for.
+
+        `value` is the alpha, or the number of rows a prior is worth; `at_boundary` is True where the evidence still
+        grew towards 0 or infinity.
+
+        >>> from sunrise import Bernoulli, NaiveBayes
+        >>> cells = {"a": [1, 0, 0, 1, 1, 1], "b": [0, 0, 1, 0, 0, 0]}
+        >>> model = NaiveBayes(Bernoulli("evidence")).fit(cells, list("xxxyyy"))
+        >>> alpha, at_boundary = model.chosen_["a", "b"]
+        >>> round(alpha, 3), at_boundary
+        (1.0, False)
+        """
+        if "_fitted" not in self.__dict__:
+            raise AttributeError(f"{type(self).__name__} has no chosen_ before it is fitted")
+        names = self._columns()
+        return {
+            tuple(names[j] for j in part.columns): part.family.chosen
+            for part in self._fitted.parts
+            if part.family.chosen is not None
+        }
 
     def _summary(self) -> Summary:
         return Summary.of(super().__repr__(), self._columns(), self._fitted, self.stats_)

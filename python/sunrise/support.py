@@ -44,7 +44,7 @@ class Support:
     @property
     def signed(self) -> bool:
         """Whether what is added up may be negative."""
-        return self.lowest < 0 or not self.plain
+        return self.lowest < 0 or any(view.signed for view in self.views)
 
     def seen(self, x: Floats) -> Floats:
         """The views of cells (rows x columns), those of a column side by side."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.special import gammaln
 
 
 @dataclass(frozen=True)
@@ -19,6 +20,8 @@ class Term:
 
     name: str
     of: Callable[[Any], Any]
+    #: Whether it may be negative where x is not.
+    signed: bool = False
 
     def __repr__(self) -> str:
         return self.name
@@ -36,11 +39,16 @@ def _log_of_rest(x: Any) -> Any:
     return np.log1p(-x)
 
 
+def _log_factorial(x: Any) -> Any:
+    return gammaln(x + 1.0)
+
+
 X = Term("x", _itself)
 X2 = Term("x^2", _squared)
-LOG = Term("log x", np.log)
-LOG_REST = Term("log(1 - x)", _log_of_rest)
-COS = Term("cos x", np.cos)
-SIN = Term("sin x", np.sin)
+LOG = Term("log x", np.log, signed=True)
+LOG_REST = Term("log(1 - x)", _log_of_rest, signed=True)
+COS = Term("cos x", np.cos, signed=True)
+SIN = Term("sin x", np.sin, signed=True)
+LOG_FACTORIAL = Term("log x!", _log_factorial)
 #: One indicator for every level of a column; its sums are counts per level.
 LEVEL = Term("level", _itself)

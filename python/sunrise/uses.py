@@ -153,7 +153,7 @@ class Uses(BaseEstimator):  # type: ignore[misc]
         self._require_fitted()
         fitted = self._fitted
         bits = np.zeros(self.n_features_in_)
-        for part, params in zip(fitted.parts, fitted.params, strict=True):
+        for part, params in zip(fitted.parts, fitted.point_params, strict=True):
             bits[list(part.columns)] = mutual_information(part.family, params, fitted.class_prior)
         return bits
 

@@ -198,7 +198,7 @@ def test_a_given_gaussian_prior_is_the_books_update():
 
 
 @pytest.mark.parametrize(
-    "prior", [(0, 0, 1.5, 1), (0, 1, 1.0, 1), (0, 1, 1.5, 0), (np.nan, 1, 2, 1), (1, 2, 3), (0, 1, np.inf, 1)]
+    "prior", [(0, 0, 1.5, 1), (0, 1, 0.0, 1), (0, 1, 1.5, 0), (np.nan, 1, 2, 1), (1, 2, 3), (0, 1, np.inf, 1)]
 )
 def test_improper_priors_are_refused(prior):
     with pytest.raises(ValueError, match="prior"):

@@ -4,6 +4,7 @@ use crate::cells::{Cell, Matrix, Reading, MISSING};
 use crate::fault::{CellFault, Fault};
 use ndarray::ArrayView1;
 use std::ops::Range;
+use std::sync::OnceLock;
 
 /// Bits that lie one after the other, the lowest of a byte first.
 #[derive(Clone, Copy)]
@@ -196,8 +197,30 @@ pub enum View {
     Itself,
     Log,
     LogOneMinus,
+    /// log x! of a count.
+    LogFactorial,
     Cos,
     Sin,
+}
+
+/// log x! of a whole number from 0: looked up where it is small, Stirling's series beyond; NaN of others.
+fn log_factorial(x: f64) -> f64 {
+    static SMALL: OnceLock<[f64; 256]> = OnceLock::new();
+    let small = SMALL.get_or_init(|| {
+        let mut sums = [0.0; 256];
+        for k in 1..256 {
+            sums[k] = sums[k - 1] + (k as f64).ln();
+        }
+        sums
+    });
+    if x.is_nan() || x < 0.0 || x != x.floor() {
+        f64::NAN
+    } else if let Some(&sum) = small.get(x as usize) {
+        sum
+    } else {
+        let y = 1.0 / x;
+        (x + 0.5) * x.ln() - x + 0.918_938_533_204_672_8 + y * (1.0 / 12.0 - y * y / 360.0)
+    }
 }
 
 impl View {
@@ -207,6 +230,7 @@ impl View {
             View::Itself => x,
             View::Log => x.ln(),
             View::LogOneMinus => (-x).ln_1p(),
+            View::LogFactorial => log_factorial(x),
             View::Cos => x.cos(),
             View::Sin => x.sin(),
         }

@@ -65,6 +65,7 @@ impl<'py> FromPyObject<'_, 'py> for Viewed<'py> {
             "x" => Some(View::Itself),
             "log x" => Some(View::Log),
             "log(1 - x)" => Some(View::LogOneMinus),
+            "log x!" => Some(View::LogFactorial),
             "cos x" => Some(View::Cos),
             "sin x" => Some(View::Sin),
             "level" => None,

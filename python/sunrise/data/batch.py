@@ -131,11 +131,16 @@ class SparseBlock:
 
     def native(self, views: tuple[Term, ...]) -> Any:
         """The three arrays of the matrix, and its width."""
-        if views != (X,):
-            raise ValueError(
-                f"a sparse matrix cannot be read as {views}: its zeros are cells too. Give a dense table."
-            )
-        return self.data, self.indices, self.indptr, self.shape[1]
+        if views == (X,):
+            return self.data, self.indices, self.indptr, self.shape[1]
+        raise ValueError(
+            f"a sparse matrix cannot be read as {views}: its zeros are cells too. Give a dense table."
+        )
+
+    def seen_as(self, view: Term) -> SparseBlock:
+        """Another view of the cells, one of which 0 is 0."""
+        cells = self if view == X else self.canonical()
+        return SparseBlock(view.of(cells.data.astype(np.float64)), cells.indices, cells.indptr, cells.shape)
 
     @property
     def matrix(self) -> Any:

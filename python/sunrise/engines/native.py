@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -12,18 +13,30 @@ from numpy.typing import NDArray
 
 from sunrise import _native
 from sunrise.arrays import Codes, Floats
-from sunrise.data.batch import Batch, Block
+from sunrise.data.batch import Batch, Block, SparseBlock
 from sunrise.engines import array
 from sunrise.forms import Form, Linear, Table
 from sunrise.moments import Moments
 from sunrise.stats import Counts, Sums
-from sunrise.support import Support
+from sunrise.support import REAL, Support
 from sunrise.terms import LEVEL, X2, Term, X
 
 totals = _native.totals
 
 
 def _sums(block: Block, support: Support, y: Codes, w: Floats | None, n_classes: int, threads: int) -> Sums:
+    if (
+        isinstance(block, SparseBlock)
+        and len(support.views) > 1
+        and not any(v.of(0.0) for v in support.views)
+    ):
+        # The cells are checked as they are, so each view is added up apart.
+        readings = (support if view == X else REAL for view in support.views)
+        parts = [
+            _sums(block.seen_as(view), replace(reading, views=(X,)), y, w, n_classes, threads)
+            for view, reading in zip(support.views, readings, strict=True)
+        ]
+        return Sums.woven(parts)
     x, missing = _native.sums_of(block.native(support.views), support.reading, y, w, n_classes, threads)
     n, weight = totals(y, w, n_classes)
     rows, seen = n[:, None], weight[:, None]
@@ -180,9 +193,10 @@ def _score(
 ) -> tuple[NDArray[Any], int]:
     n, n_classes = batch.n_rows, len(log_prior)
     forbidden = _impossible(batch, supports, forms, n_classes, threads)
-    parts = zip(batch.blocks, supports, forms, strict=True)
-    blocks = [_scored(block, support, form.finite) for block, support, form in parts]
-    if forbidden is None:
+    parts = list(zip(batch.blocks, supports, forms, strict=True))
+    blocks = [_scored(*part[:2], part[2].finite) for part in parts if part[2].kind != "pointwise"]
+    pointwise = [part for part in parts if part[2].kind == "pointwise"]
+    if forbidden is None and not pointwise:
         # One pass straight to the output.
         room: NDArray[Any] = np.empty(n, np.int64) if output is None else np.empty((n, n_classes))
         impossible, incomplete = _native.score(blocks, log_prior, fallback, room, output or "joint", threads)
@@ -193,8 +207,13 @@ def _score(
     _, incomplete = _native.score(blocks, log_prior, fallback, values, "joint", threads)
     if incomplete:
         values[incomplete] = log_prior
-        for block, support, form in zip(batch.blocks, supports, forms, strict=True):
-            values[incomplete] += array.summed(block, support, form.finite, n_classes, np.array(incomplete))
+        for block, support, form in parts:
+            if form.kind != "pointwise":
+                values[incomplete] += array.summed(
+                    block, support, form.finite, n_classes, np.array(incomplete)
+                )
+    for block, support, form in pointwise:
+        values += array.summed(block, support, form, n_classes)
     if forbidden is not None:
         values = array.forbid(values, forbidden)
     impossible = _native.normalise(values, fallback, output or "log_proba")

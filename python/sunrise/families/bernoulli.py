@@ -11,12 +11,14 @@ from numpy.typing import ArrayLike
 from sklearn.utils._param_validation import Interval
 
 from sunrise.arrays import Codes, Floats, Mask
-from sunrise.conjugate import Beta
+from sunrise.conjugate import Beta, log
 from sunrise.derived import Fitted, Settings
-from sunrise.family import Family
+from sunrise.evidence import CountsOfCounts
+from sunrise.family import Complaint, Family
 from sunrise.forms import Linear
 from sunrise.given import given_parameters
 from sunrise.look import Look
+from sunrise.priors import as_classes
 from sunrise.single import DiscreteNB
 from sunrise.smoothing import Alpha, Smoothed
 from sunrise.stats import Sums
@@ -34,12 +36,26 @@ class BernoulliParams(NamedTuple):
 
 @dataclass(frozen=True)
 class Bernoulli(Smoothed, Family):
-    """Yes or no: x | c ~ Bernoulli(theta). Cells are 0 and 1, or above and not above `binarize`."""
+    """Yes or no: x | c ~ Bernoulli(theta), theta ~ Beta(alpha, beta), where `beta` is `alpha` unless given.
+
+    Cells are 0 and 1, or above and not above `binarize`.
+    """
 
     name = "bernoulli"
     terms = (X,)
+    without_prior = {"alpha": Alpha(0.0), "beta": None}
     alpha: Any = 1.0
     binarize: float | None = None
+    beta: Any = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.beta is not None:
+            if self.alpha.by_evidence:
+                raise ValueError(
+                    'alpha="evidence" chooses one alpha for yes and for no; give no beta with it.'
+                )
+            object.__setattr__(self, "beta", Alpha.given(self.beta))
 
     @classmethod
     def suits(cls, look: Look) -> str | None:
@@ -51,26 +67,29 @@ class Bernoulli(Smoothed, Family):
         """Any number if there is a threshold, else numbers from 0 to 1."""
         return BINARY if self.binarize is None else replace(REAL, above=float(self.binarize))
 
-    def complaint(self, stats: Sums) -> tuple[int, str] | None:
+    def complaint(self, stats: Sums) -> Complaint | None:
         """Refuse more ones than rows, which forgetting zeros that were never there would leave."""
         many = (stats.x > stats.seen * (1 + 1e-9)).any(axis=0)
         if not many.any():
             return None
-        return int(np.argmax(many)), "would have more ones than rows left. Forget only rows that were fitted."
+        text = "would have more ones than rows left. Forget only rows that were fitted."
+        return Complaint(int(np.argmax(many)), text)
 
     def posterior(self, stats: Sums) -> Beta:
-        """Beta(alpha + ones, alpha + zeros)."""
-        return Beta(self.alpha.value + stats.x, self.alpha.value + np.maximum(stats.seen - stats.x, 0.0))
+        """Beta(alpha + ones, beta + zeros)."""
+        beta = self.alpha if self.beta is None else self.beta
+        return Beta(self.alpha.value + stats.x, beta.value + np.maximum(stats.seen - stats.x, 0.0))
 
-    def prior_of(self, stats: Sums, j: int) -> Beta:
-        """Beta(alpha, alpha)."""
-        alpha = np.broadcast_to(self.alpha.value, stats.x.shape[1:])[j]
-        return Beta(alpha, alpha)
+    def counts_of_counts(self, stats: Sums) -> CountsOfCounts:
+        """Every class of a column is a draw of ones and zeros."""
+        seen = np.broadcast_to(stats.seen, stats.x.shape)
+        counts = np.stack([stats.x, np.maximum(seen - stats.x, 0.0)])
+        return CountsOfCounts(counts[counts > 0], seen.ravel(), np.full(seen.size, 2.0))
 
     def params(self, stats: Sums, class_weight: Floats) -> BernoulliParams:
-        """Log of the posterior means, from the counts."""
-        post = self.posterior(stats)
-        return BernoulliParams(post.log_mean, post.log_mean_complement, stats.known)
+        """Log of the probabilities by the estimate, from the counts."""
+        point = self.point(stats)
+        return BernoulliParams(point.log_mean, point.log_mean_complement, stats.known)
 
     def form(self, params: BernoulliParams) -> Linear:
         """Log-odds of a 1, over the log probability of a 0."""
@@ -86,6 +105,11 @@ class Bernoulli(Smoothed, Family):
         """Zeros and ones; above a threshold or on it, where there is one."""
         ones = (rng.random((len(y), params.log_one.shape[1])) < np.exp(params.log_one[y])).astype(float)
         return ones if self.binarize is None else ones + self.binarize
+
+    def drawn(self, stats: Sums, n: int, rng: np.random.Generator, class_weight: Floats) -> BernoulliParams:
+        """Probabilities from their posterior."""
+        theta = as_classes(self.posterior(stats).sample(n, rng))
+        return BernoulliParams(log(theta), log(1.0 - theta), stats.known)
 
     def described(self, params: BernoulliParams) -> list[dict[str, Floats]]:
         """Probability of a yes."""

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import betaincinv, betaln
 
 from sunrise.arrays import Codes, Floats, Mask
-from sunrise.family import Family
+from sunrise.family import Complaint, Family
 from sunrise.forms import Linear, side_by_side
 from sunrise.information import CUTS
-from sunrise.priors import LEAST, forgotten, rounding, with_pooled_row, with_spread
+from sunrise.priors import LEAST, PooledRow, forgotten, rounding, same_cells, with_spread
 from sunrise.special import digamma_lag
 from sunrise.stats import Sums
 from sunrise.support import BETWEEN, Support
@@ -69,26 +69,37 @@ def _means(stats: Sums) -> tuple[Floats, Floats]:
 
 
 @dataclass(frozen=True)
-class Beta(Family):
-    """Shares: x | c ~ Beta(a, b), of maximum likelihood with one more row of the pooled terms."""
+class Beta(PooledRow, Family):
+    """Shares: x | c ~ Beta(a, b), of maximum likelihood with one more row of the pooled terms.
+
+    A `prior` of one's own is such a row: its mean of log x and of log(1 - x).
+    """
 
     name = "beta"
     terms = (X,)
+    prior: Any = None
+
+    def __post_init__(self) -> None:
+        self.check_row(2)
 
     @property
     def support(self) -> Support:
         """Numbers between 0 and 1, by the logarithms of both sides."""
         return replace(BETWEEN, views=(LOG, LOG_REST))
 
+    def complaint(self, stats: Sums) -> Complaint | None:
+        """Refuse cells that are all the same where there is no prior."""
+        means = _means(stats)
+        return same_cells(self, stats, _gap(*means), rounding(stats)[:, ::2] * _gap_scale(*means))
+
     def params(self, stats: Sums, class_weight: Floats) -> BetaParams:
         """Both shapes from both means; a gap within rounding is opened by moving them together."""
-        pooled, joined = stats.pooled(), with_pooled_row(stats)
-        weight = np.broadcast_to(joined.seen, joined.x.shape)[:, ::2]
-        overall, means = _means(pooled), _means(joined)
+        pooled, joined = stats.pooled(), self.with_row(stats)
+        overall, means = _means(self.row(stats)), _means(joined)
         lost = forgotten(pooled)
         blur = (rounding(pooled)[:, ::2] + lost[:, ::2] + lost[:, 1::2]) * _gap_scale(*overall)
         own = _gap(*means)
-        gap, known = with_spread(own, _gap(*overall), weight, blur)
+        gap, known = with_spread(own, _gap(*overall), self.share(joined), blur)
         move = np.maximum(gap, 2.0**-46 * _gap_scale(*means)) - own
         a, b = shapes_of(means[0] - move, means[1] - move)
         return BetaParams(a, b, known)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from numbers import Integral
 from typing import Any, NamedTuple, Self
 
@@ -13,6 +13,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sunrise.arrays import Codes, Floats, Integers, Mask
 from sunrise.conjugate import Dirichlet, log
 from sunrise.derived import Fitted, Settings
+from sunrise.evidence import CountsOfCounts
 from sunrise.family import Family
 from sunrise.forms import Table
 from sunrise.given import given_parameters
@@ -20,6 +21,7 @@ from sunrise.levels import natural
 from sunrise.look import Look
 from sunrise.single import DiscreteNB
 from sunrise.smoothing import Alpha, Smoothed
+from sunrise.special import log_rising
 from sunrise.stats import Counts
 from sunrise.support import LEVELS, Support
 from sunrise.terms import LEVEL
@@ -97,16 +99,6 @@ class Categorical(Smoothed, Family):
         """Whether missing cells were counted shapes the statistics, too."""
         return *super().shape, self.missing
 
-    def settled(self, unseen: str) -> Self:
-        """The family with the model's own way with unseen levels, if it has none."""
-        return self if self.unseen else replace(self, unseen=unseen)
-
-    def taken(self, columns: list[int]) -> Self:
-        """The family of some columns, with their alphas and least numbers of categories."""
-        least = self.min_categories
-        own = replace(self, min_categories=np.asarray(least)[columns]) if np.ndim(least) else self
-        return super(Categorical, own).taken(columns)  # type: ignore[no-any-return]
-
     def check(self, n_columns: int) -> None:
         """Refuse settings that do not fit the columns."""
         super().check(n_columns)
@@ -121,34 +113,85 @@ class Categorical(Smoothed, Family):
                 f"Got {least.shape} instead."
             )
 
+    def _alphas(self, stats: Counts) -> tuple[Floats, Floats]:
+        """The pseudo-counts of every level (classes or 1 x levels) and of any other cell of every column."""
+        alpha = Alpha(0.0) if self.estimate == "mle" else self.alpha
+        value = np.asarray(alpha.value, dtype=float)
+        other = np.broadcast_to(
+            value, (*value.shape[:-1], stats.n_columns) if value.ndim else stats.n_columns
+        )
+        other = other.reshape(-1, stats.n_columns)
+        level = other[:, stats.column]
+        if alpha.levels is not None:
+            own = [alpha.levels.get(str(code), alpha.value) for code in stats.codes]
+            level = np.array(own, dtype=float)[None, :]
+        return level, other
+
+    def _in_order(self, stats: Counts, j: int) -> list[int]:
+        """The levels of a column in the order in which people have them."""
+        levels = stats.levels(j)
+        return sorted(range(len(levels)), key=lambda k: natural(str(levels[k])))
+
+    def _dirichlet(self, stats: Counts, j: int, counts: Floats) -> Dirichlet:
+        """Counts with their alphas, of the levels in their order, and of an unseen one where mass is reserved."""
+        level, other = self._alphas(stats)
+        first, order = stats.offsets[j], self._in_order(stats, j)
+        cells = (
+            counts[:, first : first + len(order)][:, order] + level[:, first : first + len(order)][:, order]
+        )
+        if self.unseen == "reserve":
+            cells = np.concatenate([cells, np.broadcast_to(other[:, j : j + 1], (len(cells), 1))], axis=1)
+        return Dirichlet(cells)
+
     def posterior_of(self, stats: Counts, j: int) -> Dirichlet:
         """Of the levels in their order (those of `described`), and of an unseen one where mass is reserved for it."""
-        order = sorted(range(len(stats.levels(j))), key=lambda k: natural(str(stats.levels(j)[k])))
-        counts = stats.weight[:, stats.offsets[j] : stats.offsets[j + 1]][:, order]
-        if self.unseen == "reserve":
-            counts = np.concatenate([counts, np.zeros((len(counts), 1))], axis=1)
-        alpha = np.broadcast_to(self.alpha.value, (stats.n_columns,))[j]
-        return Dirichlet(counts + alpha)
+        return self._dirichlet(stats, j, stats.weight)
 
     def prior_of(self, stats: Counts, j: int) -> Dirichlet:
         """Alpha for every level, and for an unseen one where mass is reserved for it."""
-        n = len(stats.levels(j)) + (self.unseen == "reserve")
-        return Dirichlet(np.full(n, np.broadcast_to(self.alpha.value, (stats.n_columns,))[j]))
+        return self._dirichlet(stats, j, np.zeros_like(stats.weight)).common
+
+    def _rest(self, stats: Counts) -> Integers:
+        """How many cells of a column may be there that no row has shown: other codes, and an unseen level."""
+        least = 0 if self.min_categories is None else np.asarray(self.min_categories)
+        seen = np.diff(stats.offsets)
+        possible = stats.top + 1 if self.coded else seen
+        return np.asarray(np.maximum(possible, least) - seen + (self.unseen == "reserve"))
+
+    def log_evidence(self, stats: Counts) -> Floats:
+        """Dirichlet-multinomial, from the counts of the levels."""
+        level, other = self._alphas(stats)
+        total = stats.by_column(level + np.zeros_like(stats.weight)) + other * self._rest(stats)
+        if self.estimate == "mle":
+            return np.full(total.shape, np.nan)
+        empty = stats.by_column((level <= 0) + np.zeros_like(stats.rows)) > 0
+        proper = ~(empty | ((other <= 0) & (self._rest(stats) > 0)))
+        with np.errstate(invalid="ignore"):
+            rises = stats.by_column(log_rising(level + np.zeros_like(stats.weight), stats.weight))
+            found = rises - log_rising(total, stats.by_column(stats.weight))
+        return np.where(proper, found, np.nan)
+
+    def counts_of_counts(self, stats: Counts) -> CountsOfCounts:
+        """Every class of a column is a draw of its levels."""
+        totals = stats.by_column(stats.weight)
+        cells = np.broadcast_to(np.diff(stats.offsets) + self._rest(stats), totals.shape).astype(float)
+        return CountsOfCounts(stats.weight[stats.weight > 0], totals.ravel(), cells.ravel())
 
     def params(self, stats: Counts, class_weight: Floats) -> CategoricalParams:
-        """Log of the posterior means, from the counts."""
-        least = 0 if self.min_categories is None else np.asarray(self.min_categories)
-        possible = stats.top + 1 if self.coded else np.diff(stats.offsets)
-        sizes = np.maximum(possible, least).astype(np.int64)
-        alpha = np.broadcast_to(self.alpha.value, sizes.shape).astype(float)
-        cells = sizes + (self.unseen == "reserve")
-        total = stats.by_column(stats.weight) + alpha * cells
+        """Log of the probabilities by the estimate, from the counts."""
+        rest = self._rest(stats)
+        sizes = np.asarray(np.diff(stats.offsets) + rest - (self.unseen == "reserve"), dtype=np.int64)
+        level, other = self._alphas(stats)
+        weight, column = stats.weight + level, stats.column
+        other = np.broadcast_to(other, (len(stats.rows), stats.n_columns))
+        if self.estimate == "map":
+            weight, other = np.maximum(weight - 1.0, 0.0), np.maximum(other - 1.0, 0.0)
+        total = stats.by_column(weight) + other * rest
         # Where nothing is known at all, every cell has the same probability.
         blank = total == 0
-        log_total = log(np.where(blank, np.maximum(cells, 1), total))
-        level, column = np.where(blank, 1.0, alpha), stats.column
-        log_level = log(stats.weight + level[:, column]) - log_total[:, column]
-        log_other = log(level) - log_total
+        log_total = log(np.where(blank, np.maximum(sizes + (self.unseen == "reserve"), 1), total))
+        log_level = log(np.where(blank[:, column], 1.0, weight)) - log_total[:, column]
+        log_other = log(np.where(blank, 1.0, other)) - log_total
         log_unseen = log_other if self.unseen == "reserve" else np.zeros_like(log_other)
         known = stats.by_column(stats.rows).sum(axis=0) > 0
         return CategoricalParams(stats, sizes, log_level, log_other, log_unseen, known)
@@ -178,6 +221,22 @@ class Categorical(Smoothed, Family):
             others = params.log_other[:, j : j + 1] + log(rest[j])
             found.append(np.concatenate([params.log_level[:, first : first + n], others], axis=1))
         return found
+
+    def drawn(
+        self, stats: Counts, n: int, rng: np.random.Generator, class_weight: Floats
+    ) -> CategoricalParams:
+        """Probabilities from their posterior: gamma numbers, each divided by the sum of its column's."""
+        level, other = self._alphas(stats)
+        shape = n * len(stats.rows)
+        cells = rng.gamma(np.tile(stats.weight + level, (n, 1)))
+        rest = rng.gamma(np.tile(other * self._rest(stats) + np.zeros((len(stats.rows), 1)), (n, 1)))
+        spread = Counts(stats.offsets, stats.codes, np.zeros((shape, 0), np.int64), cells)
+        total = spread.by_column(cells) + rest
+        log_level = log(cells) - log(total)[:, stats.column]
+        log_other = log(rest / np.maximum(self._rest(stats), 1)) - log(total)
+        point = self.params(stats, class_weight)
+        log_unseen = log_other if self.unseen == "reserve" else np.zeros_like(log_other)
+        return point._replace(log_level=log_level, log_other=log_other, log_unseen=log_unseen)
 
     def sample(self, params: CategoricalParams, y: Codes, rng: np.random.Generator) -> Floats:
         """Levels by their codes, or by their places if they have names; only those that are known."""

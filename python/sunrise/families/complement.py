@@ -58,7 +58,7 @@ class Complement(Smoothed, Family):
         known = stats.known
         seen = stats.seen if stats.seen.shape[1] == 1 else others(stats.seen)
         pooled = Sums(others(stats.rows.astype(float)).astype(np.int64), seen, others(stats.x))
-        log_theta = log_shares(rates(pooled, others(class_weight)), self.alpha, known)
+        log_theta = log_shares(rates(pooled, others(class_weight)), self.alpha, known, self.estimate)
         logged = np.where(known, log_theta, 0.0)
         if not self.norm:
             return ComplementParams(log_theta, -logged, known)

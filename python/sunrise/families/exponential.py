@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from sunrise.arrays import Codes, Floats, Mask
 from sunrise.conjugate import Gamma
-from sunrise.family import Family
-from sunrise.forms import Linear
+from sunrise.family import Complaint, Family
+from sunrise.forms import Form, Linear, Pointwise
 from sunrise.information import CUTS
-from sunrise.priors import LEAST, check_priors, too_large
+from sunrise.priors import LEAST, TwoNumbers, as_classes, too_large
 from sunrise.stats import Sums
 from sunrise.support import Support
 from sunrise.terms import X
@@ -24,50 +24,73 @@ class ExponentialParams(NamedTuple):
     rate: Floats
     #: Columns in which anything but 0 was observed; the others say nothing.
     known: Mask
+    #: What is integrated out, where the model is predictive.
+    posterior: Gamma | None = None
 
 
 @dataclass(frozen=True)
-class Exponential(Family):
+class Exponential(TwoNumbers, Family):
     """Waiting times: x | c ~ Exponential(rate), rate ~ Gamma(prior_shape, prior_rate).
 
-    The prior is worth `prior_shape` rows that add up to `prior_rate`, which is the column's mean unless given:
-    so the posterior is the same in every unit.
+    The prior is worth `prior_shape` rows that add up to `prior_rate`, which is the column's mean unless given: so the
+    posterior is the same in every unit. `prior` may give both, as a Gamma, or "evidence" to have them chosen.
     """
 
     name = "exponential"
     terms = (X,)
-    prior_shape: float = 1.0
-    prior_rate: float | None = None
+    numbers = ("prior_shape", "prior_rate")
+    without_prior = {"prior_shape": 0.0, "prior_rate": 0.0}
+    prior_shape: Any = 1.0
+    prior_rate: Any = None
+    prior: Any = None
 
     def __post_init__(self) -> None:
-        check_priors(self, prior_shape=self.prior_shape, prior_rate=self.prior_rate)
+        self.read_prior()
 
     @property
     def support(self) -> Support:
         """Numbers from 0."""
         return Support("a number, 0 or more", lowest=0.0)
 
-    def complaint(self, stats: Sums) -> tuple[int, str] | None:
+    def complaint(self, stats: Sums) -> Complaint | None:
         """Refuse numbers whose sums leave the range of floats."""
         return too_large(stats.x)
 
     def posterior(self, stats: Sums) -> Gamma:
         """Gamma(shape + rows, rate + sum)."""
-        rate = stats.pooled().mean if self.prior_rate is None else self.prior_rate
-        return Gamma(self.prior_shape + stats.seen, np.maximum(rate + stats.x, LEAST))
+        return Gamma(self.prior_shape + stats.seen, np.maximum(self.prior_rate + stats.x, LEAST))
 
-    def prior_of(self, stats: Sums, j: int) -> Gamma:
-        """Gamma(shape, rate)."""
-        rate = stats.pooled().mean[0, j] if self.prior_rate is None else self.prior_rate
-        return Gamma(np.asarray(self.prior_shape), np.asarray(rate))
+    def scaled_prior(self, stats: Sums, strength: float) -> tuple[Any, Any]:
+        """As many rows as its strength, of the column's mean."""
+        return strength, strength * stats.pooled().mean[0]
+
+    def frozen(self, stats: Sums) -> Exponential:
+        """The family with the numbers of its prior."""
+        if self.prior is None and self.prior_rate is None:
+            return self.changed(prior_rate=stats.pooled().mean[0])
+        return super().frozen(stats)  # type: ignore[no-any-return]
+
+    def log_evidence(self, stats: Sums) -> Floats:
+        """Closed form; a column that says nothing adds nothing."""
+        return np.where(stats.pooled().x[0] > 0, super().log_evidence(stats), 0.0)
 
     def params(self, stats: Sums, class_weight: Floats) -> ExponentialParams:
-        """Posterior mean rates; 1 where nothing is known."""
-        known = stats.pooled().x[0] > 0
-        return ExponentialParams(np.where(known, self.posterior(stats).mean, 1.0), known)
+        """Rates by the estimate; 1 where nothing is known, those of all classes where a class saw nothing."""
+        known, point = stats.pooled().x[0] > 0, self.point(stats)
+        blind = known & ((stats.rows == 0) & (point.shape == 0))
+        rate = np.where(blind, self.point(stats.pooled()).mean, point.mean)
+        rate = np.where(known, rate, 1.0)
+        return ExponentialParams(rate, known, point if self.estimate == "predictive" else None)
 
-    def form(self, params: ExponentialParams) -> Linear:
-        """Log rate - rate x."""
+    def form(self, params: ExponentialParams) -> Form:
+        """Log rate - rate x; of the predictive distribution that of a Lomax."""
+        if (rates := params.posterior) is not None:
+            a, b = (np.where(params.known, part, 1.0) for part in (rates.shape, rates.rate))
+
+            def lomax(x: Floats) -> Floats:
+                return np.where(params.known, np.log(a / b) - (a + 1.0) * np.log1p(x / b), 0.0)
+
+            return Pointwise(lomax)
         return Linear(
             base=np.where(params.known, np.log(params.rate), 0.0), x=np.where(params.known, -params.rate, 0.0)
         )
@@ -79,6 +102,13 @@ class Exponential(Family):
     def sample(self, params: ExponentialParams, y: Codes, rng: np.random.Generator) -> Floats:
         """Exponential waiting times."""
         return rng.exponential(1.0 / params.rate[y])
+
+    def drawn(self, stats: Sums, n: int, rng: np.random.Generator, class_weight: Floats) -> ExponentialParams:
+        """Rates from their posterior."""
+        known = stats.pooled().x[0] > 0
+        return ExponentialParams(
+            np.where(known, as_classes(self.posterior(stats).sample(n, rng)), 1.0), known
+        )
 
     def described(self, params: ExponentialParams) -> list[dict[str, Floats]]:
         """The rates."""

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import gammaincinv, gammaln
 
 from sunrise.arrays import Codes, Floats, Mask
 from sunrise.conjugate import log
-from sunrise.family import Family
+from sunrise.family import Complaint, Family
 from sunrise.forms import Linear, side_by_side
 from sunrise.information import CUTS
-from sunrise.priors import LEAST, forgotten, rounding, too_large, with_pooled_row, with_spread
+from sunrise.priors import LEAST, PooledRow, forgotten, rounding, same_cells, too_large, with_spread
 from sunrise.special import digamma_lag
 from sunrise.stats import Sums
 from sunrise.support import POSITIVE, Support
@@ -42,35 +42,48 @@ class GammaParams(NamedTuple):
     known: Mask
 
 
-def _gap(terms: Floats) -> Floats:
+def _gap(mean: Floats, mean_log: Floats) -> Floats:
     """Log mean - mean log."""
-    return log(terms[:, ::2]) - terms[:, 1::2]
+    return log(mean) - mean_log
 
 
 @dataclass(frozen=True)
-class Gamma(Family):
-    """Positive numbers: x | c ~ Gamma(shape, rate), of maximum likelihood with one more row of the pooled terms."""
+class Gamma(PooledRow, Family):
+    """Positive numbers: x | c ~ Gamma(shape, rate), of maximum likelihood with one more row of the pooled terms.
+
+    A `prior` of one's own is such a row: its mean of x and of log x.
+    """
 
     name = "gamma"
     terms = (X,)
+    prior: Any = None
+
+    def __post_init__(self) -> None:
+        self.check_row(2)
 
     @property
     def support(self) -> Support:
         """Numbers above 0, and their logarithms."""
         return replace(POSITIVE, views=(X, LOG))
 
-    def complaint(self, stats: Sums) -> tuple[int, str] | None:
+    def complaint(self, stats: Sums) -> Complaint | None:
         """Refuse numbers whose sums leave the range of floats."""
-        return too_large(stats.x, n_views=2)
+        if complaint := too_large(stats.x, n_views=2):
+            return complaint
+        mean = stats.mean
+        blur = rounding(stats)[:, ::2] * (1.0 + np.abs(mean[:, 1::2]))
+        return same_cells(
+            self, stats, _gap(np.where(stats.x[:, ::2] > 0, mean[:, ::2], 1.0), mean[:, 1::2]), blur
+        )
 
     def params(self, stats: Sums, class_weight: Floats) -> GammaParams:
         """Shape from log mean - mean log, rate from the mean."""
-        pooled, joined = stats.pooled(), with_pooled_row(stats)
-        weight = np.broadcast_to(joined.seen, joined.x.shape)[:, ::2]
-        lost, mean = forgotten(pooled), pooled.mean
-        blur = rounding(pooled)[:, ::2] * (1.0 + np.abs(mean[:, 1::2])) + lost[:, 1::2]
-        blur = blur + lost[:, ::2] / np.where(mean[:, ::2] > 0, mean[:, ::2], 1.0)
-        gap, known = with_spread(_gap(joined.mean), _gap(pooled.mean), weight, blur)
+        pooled, joined, row = stats.pooled(), self.with_row(stats), self.row(stats).x
+        lost, mean = forgotten(pooled), joined.mean
+        blur = rounding(pooled)[:, ::2] * (1.0 + np.abs(row[:, 1::2])) + lost[:, 1::2]
+        blur = blur + lost[:, ::2] / np.where(row[:, ::2] > 0, row[:, ::2], 1.0)
+        gap = _gap(mean[:, ::2], mean[:, 1::2])
+        gap, known = with_spread(gap, _gap(row[:, ::2], row[:, 1::2]), self.share(joined), blur)
         shape, mean = shape_of(gap), joined.mean[:, ::2]
         return GammaParams(shape, shape / np.maximum(np.where(mean > 0, mean, 1.0), LEAST), known)
 

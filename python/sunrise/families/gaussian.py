@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Real
 from typing import Any, NamedTuple, Self
 
@@ -15,13 +15,13 @@ from sunrise.arrays import Codes, Floats, Mask
 from sunrise.conjugate import NormalInverseGamma
 from sunrise.derived import Fitted, Settings
 from sunrise.estimator import COMMON_CONSTRAINTS
-from sunrise.family import Family
-from sunrise.forms import Linear
+from sunrise.family import Complaint, Family
+from sunrise.forms import Form, Linear
 from sunrise.given import given_parameters
 from sunrise.information import CUTS
 from sunrise.look import Look
 from sunrise.moments import Moments
-from sunrise.priors import check_priors, given_normal, normal_posterior, normal_prior, too_large
+from sunrise.priors import NormalPrior, check_priors, given_normal, no_likelihood, student, too_large
 from sunrise.single import OneFamily
 from sunrise.stats import per_row
 from sunrise.support import REAL, Support
@@ -36,20 +36,23 @@ class GaussianParams(NamedTuple):
     epsilon: float
     #: Columns that say something; the others were never observed, or never varied.
     known: Mask
+    #: What is integrated out, where the model is predictive.
+    posterior: NormalInverseGamma | None = None
 
 
 @dataclass(frozen=True)
-class Gaussian(Family):
+class Gaussian(NormalPrior, Family):
     """Numbers: x | c ~ Normal(mean, variance).
 
-    Mean and variance are posterior means under a prior in the column's own units (`sunrise.priors`). With
+    Mean and variance are estimated under a prior in the column's own units (`sunrise.priors`). With
     `var_smoothing` they are the sample's own, and that share of the largest variance of a column is added to
-    every variance, as scikit-learn does; with `laplace` the variance is (SSE + 1) / (n + 1). With
-    `shared_variance` the classes of a column have one variance, which makes the log-odds linear in x.
+    every variance, as scikit-learn does (`epsilon` is that number itself); with `laplace` the variance is
+    (SSE + 1) / (n + 1). With `shared_variance` the classes of a column have one variance, which makes the log-odds
+    linear in x.
 
-    A `prior` of one's own is m0, kappa0, a0 and b0 of a normal-inverse-gamma distribution, each a number or one for
-    every column: variance ~ InverseGamma(a0, b0), mean ~ Normal(m0, variance / kappa0). A model's `prior_[column]` is
-    such a one.
+    A `prior` of one's own is m0, kappa0, a0 and b0 of a normal-inverse-gamma distribution, each a number, one for
+    every column, or classes x columns: variance ~ InverseGamma(a0, b0), mean ~ Normal(m0, variance / kappa0). A
+    model's `prior_[column]` is such a one. "evidence" chooses how strong the default prior is.
     """
 
     name = "gaussian"
@@ -58,12 +61,18 @@ class Gaussian(Family):
     laplace: bool = False
     shared_variance: bool = False
     prior: Any = None
+    epsilon: float | None = None
 
     def __post_init__(self) -> None:
-        check_priors(self, var_smoothing=self.var_smoothing)
+        check_priors(self, var_smoothing=self.var_smoothing, epsilon=self.epsilon)
         object.__setattr__(self, "prior", given_normal(self.prior))
-        if self.prior is not None and (self.var_smoothing is not None or self.laplace):
+        if self.prior is not None and self._unlike_a_prior:
             raise ValueError("a Gaussian has a prior, or var_smoothing or laplace instead of one.")
+
+    @property
+    def _unlike_a_prior(self) -> bool:
+        """Whether variances are smoothed in a way that is no prior."""
+        return self.var_smoothing is not None or self.epsilon is not None or self.laplace
 
     @classmethod
     def suits(cls, look: Look) -> str | None:
@@ -79,56 +88,87 @@ class Gaussian(Family):
         """Any finite number."""
         return REAL
 
-    def complaint(self, stats: Moments) -> tuple[int, str] | None:
-        """Refuse numbers whose squares leave the range of floats."""
-        return too_large(stats.x2, "too large for their squares to be added (beyond 1e150)")
+    def complaint(self, stats: Moments) -> Complaint | None:
+        """Refuse numbers whose squares leave the range of floats, and those without a variance of likelihood."""
+        if complaint := too_large(stats.x2, "too large for their squares to be added (beyond 1e150)"):
+            return complaint
+        if self.estimate != "mle" or self._unlike_a_prior or self.shared_variance:
+            return None
+        return no_likelihood(self, (stats.rows > 0) & (stats.squared_error == 0))
+
+    def frozen(self, stats: Moments) -> Gaussian:
+        """The family with the numbers of its prior, or of its floor."""
+        if not self._unlike_a_prior:
+            return super().frozen(stats)  # type: ignore[no-any-return]
+        if self.epsilon is not None or self.laplace:
+            return self
+        pooled = stats.pooled()
+        largest = float(per_row(pooled.squared_error, pooled).max(initial=0.0))
+        return self.changed(epsilon=(self.var_smoothing or 0.0) * largest)
 
     def params(self, stats: Moments, class_weight: Floats) -> GaussianParams:
-        """Means and smoothed variances; a class that saw nothing of a column has the column's own."""
-        if self.var_smoothing is None and not self.laplace:
-            return self._posterior_means(stats)
+        """Means and variances by the estimate; a class that saw nothing of a column has the column's own."""
+        if self._unlike_a_prior:
+            return self._own(stats, self.epsilon or 0.0)
+        known = self.known(stats)
+        if self.estimate == "mle":
+            return self._own(stats, 0.0)._replace(known=known)
+        posterior = self.posterior(stats)
+        if self.estimate == "map":
+            var = posterior.b / (posterior.a + 1.0 + 0.5 * (len(stats.rows) if self.shared_variance else 1))
+        else:
+            var = posterior.mean_variance
+        predictive = posterior if self.estimate == "predictive" else None
+        return GaussianParams(posterior.m, np.where(known, var, 1.0), 0.0, known, predictive)
+
+    def _own(self, stats: Moments, epsilon: float) -> GaussianParams:
+        """The sample's own means and variances, with a floor under these or by Laplace's rule."""
         pooled = stats.pooled()
-        known = np.broadcast_to(pooled.rows > 0, (1, stats.x.shape[1]))[0]
         seen = np.broadcast_to(stats.rows > 0, stats.x.shape)
         mean = np.where(seen, stats.mean, pooled.mean)
         squares, weight = stats.squared_error, stats.seen
         if self.shared_variance:
             squares, weight = squares.sum(axis=0, keepdims=True), weight.sum(axis=0, keepdims=True)
-        overall = per_row(pooled.squared_error, pooled)
         if self.laplace:
-            return GaussianParams(mean, (squares + 1.0) / (weight + 1.0) + np.zeros_like(mean), 0.0, known)
-        epsilon = (self.var_smoothing or 0.0) * float(overall.max(initial=0.0))
-        own = np.divide(squares, weight, out=np.zeros_like(squares), where=weight > 0)
-        var = np.where(seen | self.shared_variance, own, overall)
-        return GaussianParams(mean, var + epsilon, epsilon, known)
+            var = (squares + 1.0) / (weight + 1.0) + np.zeros_like(mean)
+        else:
+            own = np.divide(squares, weight, out=np.zeros_like(squares), where=weight > 0)
+            var = np.where(seen | self.shared_variance, own, per_row(pooled.squared_error, pooled)) + epsilon
+        return GaussianParams(mean, var, epsilon, stats.observed > 0)
 
     def posterior(self, stats: Moments) -> NormalInverseGamma:
-        """Normal-inverse-gamma, under the default prior."""
-        if self.var_smoothing is not None or self.laplace:
+        """Normal-inverse-gamma of the mean and the variance."""
+        if self._unlike_a_prior:
             raise ValueError("a Gaussian with var_smoothing or laplace has no prior, so it has no posterior.")
-        post, _ = normal_posterior(stats, self.prior)
+        posterior = super().posterior(stats)
         if not self.shared_variance:
-            return post
-        prior, _ = normal_prior(stats, self.prior)
+            return posterior
         # One variance for all classes: each adds its squares, and its shift from the column's mean, to one sum.
-        a, b = (p + (q - p).sum(axis=0, keepdims=True) for p, q in ((prior.a, post.a), (prior.b, post.b)))
-        return NormalInverseGamma(post.m, post.kappa, a + 0.0 * post.m, b + 0.0 * post.m)
+        a, b = (
+            np.max(before, axis=0) + (after - before).sum(axis=0) + 0.0 * posterior.m
+            for before, after in (
+                (np.broadcast_to(self.prior.a, posterior.a.shape), posterior.a),
+                (np.broadcast_to(self.prior.b, posterior.b.shape), posterior.b),
+            )
+        )
+        return NormalInverseGamma(posterior.m, posterior.kappa, a, b)
 
-    def prior_of(self, stats: Moments, j: int) -> NormalInverseGamma:
-        """The prior of a column."""
-        if self.var_smoothing is not None or self.laplace:
-            raise ValueError("a Gaussian with var_smoothing or laplace has no prior.")
-        return normal_prior(stats, self.prior)[0].first(j)
+    def log_measure(self, stats: Moments) -> Floats:
+        """log(2 pi) / 2 of every cell; a variance that is shared counts once, in equal parts."""
+        measure = np.asarray(-0.5 * np.log(2.0 * np.pi) * stats.seen)
+        if not self.shared_variance:
+            return measure
+        posterior, prior = self.posterior(stats), self.prior_from(stats)
+        of_variance = [replace(d, kappa=np.ones_like(d.kappa)).log_norm for d in (posterior, prior)]
+        return measure - (1.0 - 1.0 / len(stats.rows)) * (of_variance[0] - of_variance[1])
 
-    def _posterior_means(self, stats: Moments) -> GaussianParams:
-        post, (_, varies) = self.posterior(stats), normal_prior(stats, self.prior)
-        return GaussianParams(post.m, np.where(varies, post.mean_variance, 1.0), 0.0, varies)
-
-    def form(self, params: GaussianParams) -> Linear:
-        """Squares about the class means.
+    def form(self, params: GaussianParams) -> Form:
+        """Squares about the class means; of the predictive distribution those of a Student's t.
 
         A variance of 0 is the limit of ever smaller ones: the mean itself is sure, anything else impossible.
         """
+        if params.posterior is not None:
+            return student(params.posterior, params.known)
         with np.errstate(divide="ignore"):
             base = np.where(params.known, -0.5 * np.log(2.0 * np.pi * params.var), 0.0)
             x2 = np.where(params.known, -0.5 / params.var, 0.0)
@@ -141,6 +181,13 @@ class Gaussian(Family):
     def sample(self, params: GaussianParams, y: Codes, rng: np.random.Generator) -> Floats:
         """Normal numbers; the scale is the standard deviation."""
         return rng.normal(params.mean[y], np.sqrt(params.var[y]))
+
+    def drawn(self, stats: Moments, n: int, rng: np.random.Generator, class_weight: Floats) -> GaussianParams:
+        """Means and variances from their posterior."""
+        if self.shared_variance:
+            raise ValueError("parameters with a shared variance cannot be drawn class by class.")
+        self.posterior(stats)  # refuses smoothing that is no prior
+        return GaussianParams(*self.draw(stats, n, rng), 0.0, self.known(stats))
 
     def described(self, params: GaussianParams) -> list[dict[str, Floats]]:
         """Means and standard deviations."""

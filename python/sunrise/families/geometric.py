@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from sunrise.arrays import Codes, Floats, Mask
 from sunrise.conjugate import Beta, log
 from sunrise.family import Family
-from sunrise.forms import Linear
+from sunrise.forms import Form, Linear, Pointwise
 from sunrise.information import MOST_COUNTS
-from sunrise.priors import check_priors
+from sunrise.priors import TwoNumbers, as_classes
+from sunrise.special import log_rising
 from sunrise.stats import Sums
 from sunrise.support import WHOLE_COUNTS, Support
 from sunrise.terms import X
@@ -25,23 +26,28 @@ class GeometricParams(NamedTuple):
     log_q: Floats
     #: Columns that were observed at all; the others say nothing.
     known: Mask
+    #: What is integrated out, where the model is predictive.
+    posterior: Beta | None = None
 
 
 @dataclass(frozen=True)
-class Geometric(Family):
+class Geometric(TwoNumbers, Family):
     """Failures before the first success: P(x | c) = p (1 - p)^x, p ~ Beta(prior_a, prior_b).
 
-    The prior is worth `prior_a` rows that hold `prior_b` failures together. A class of which nothing was observed
-    has the probability of all classes together.
+    The prior is worth `prior_a` rows that hold `prior_b` failures together; `prior` may give both, as a Beta, or
+    "evidence" to have them chosen. A class of which nothing was observed has the probability of all classes together.
     """
 
     name = "geometric"
     terms = (X,)
-    prior_a: float = 1.0
-    prior_b: float = 1.0
+    numbers = ("prior_a", "prior_b")
+    without_prior = {"prior_a": 0.0, "prior_b": 0.0}
+    prior_a: Any = 1.0
+    prior_b: Any = 1.0
+    prior: Any = None
 
     def __post_init__(self) -> None:
-        check_priors(self, prior_a=self.prior_a, prior_b=self.prior_b)
+        self.read_prior()
 
     @property
     def support(self) -> Support:
@@ -52,21 +58,32 @@ class Geometric(Family):
         """Beta(a + rows, b + failures): every row ends with one success."""
         return Beta(self.prior_a + stats.seen, self.prior_b + stats.x)
 
-    def prior_of(self, stats: Sums, j: int) -> Beta:
-        """Beta(a, b)."""
-        return Beta(np.asarray(self.prior_a), np.asarray(self.prior_b))
+    def scaled_prior(self, stats: Sums, strength: float) -> tuple[Any, Any]:
+        """As many rows and failures as its strength, in the column's proportion."""
+        mean = stats.pooled().mean[0]
+        return strength / (1.0 + mean), strength * mean / (1.0 + mean)
 
     def params(self, stats: Sums, class_weight: Floats) -> GeometricParams:
-        """Posterior means."""
-        own, all_together = self.posterior(stats), self.posterior(stats.pooled())
-        log_p, log_rest = (
-            np.where(stats.rows > 0, getattr(own, name), getattr(all_together, name))
-            for name in ("log_mean", "log_mean_complement")
+        """Probabilities by the estimate; those of all classes where a class saw nothing."""
+        own, pooled = self.point(stats), self.point(stats.pooled())
+        a, b = (
+            np.where(stats.rows > 0, mine + 0.0 * own.b, all_together)
+            for mine, all_together in ((own.a, pooled.a), (own.b, pooled.b))
         )
-        return GeometricParams(log_p, log_rest, stats.known)
+        p = Beta(a, b)
+        predictive = p if self.estimate == "predictive" else None
+        return GeometricParams(p.log_mean, p.log_mean_complement, stats.known, predictive)
 
-    def form(self, params: GeometricParams) -> Linear:
-        """Log p + x log(1 - p)."""
+    def form(self, params: GeometricParams) -> Form:
+        """Log p + x log(1 - p); of the predictive distribution that of a beta-geometric."""
+        if (p := params.posterior) is not None:
+            a, b = (np.where(params.known, part, 1.0) for part in (p.a, p.b))
+
+            def beta_geometric(x: Floats) -> Floats:
+                cells = np.log(a) + log_rising(b, x) - log_rising(a + b, x + 1.0)
+                return np.where(params.known, cells, 0.0)
+
+            return Pointwise(beta_geometric)
         return Linear(
             base=np.where(params.known, params.log_p, 0.0), x=np.where(params.known, params.log_q, 0.0)
         )
@@ -85,6 +102,11 @@ class Geometric(Family):
         """Trials up to the first success, less that one."""
         trials = rng.geometric(np.exp(params.log_p)[y]).astype(float)
         return np.minimum(trials - 1.0, self.support.highest)
+
+    def drawn(self, stats: Sums, n: int, rng: np.random.Generator, class_weight: Floats) -> GeometricParams:
+        """Probabilities from their posterior."""
+        p = as_classes(self.posterior(stats).sample(n, rng))
+        return GeometricParams(log(p), log(1.0 - p), stats.known)
 
     def described(self, params: GeometricParams) -> list[dict[str, Floats]]:
         """The probabilities of success."""

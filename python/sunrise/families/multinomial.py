@@ -12,11 +12,14 @@ from scipy.special import gammaln
 from sunrise.arrays import Codes, Floats, Mask
 from sunrise.conjugate import Beta, Dirichlet, log
 from sunrise.derived import Fitted, Settings
+from sunrise.evidence import CountsOfCounts
 from sunrise.family import Family
-from sunrise.forms import Composition, Linear
+from sunrise.forms import Composition, Form, Linear, Pointwise
 from sunrise.given import given_parameters
+from sunrise.priors import as_classes
 from sunrise.single import DiscreteNB
 from sunrise.smoothing import Alpha, Smoothed
+from sunrise.special import log_rising
 from sunrise.stats import Sums
 from sunrise.support import COUNTS, Support
 from sunrise.terms import X
@@ -27,6 +30,8 @@ class MultinomialParams(NamedTuple):
 
     log_theta: Floats
     known: Mask
+    #: What is integrated out, where the model is predictive.
+    posterior: Dirichlet | None = None
 
 
 def rates(stats: Sums, class_weight: Floats) -> Floats:
@@ -40,13 +45,32 @@ def rates(stats: Sums, class_weight: Floats) -> Floats:
     return np.where(stats.seen == class_weight[:, None], stats.x, per_row * class_weight[:, None])
 
 
-def log_shares(counts: Floats, alpha: Alpha, known: Mask) -> Floats:
-    """Log of the posterior mean shares of the known columns; the others get log 0."""
+def log_shares(counts: Floats, alpha: Alpha, known: Mask, estimate: str | None = "mean") -> Floats:
+    """Log of the shares of the known columns by the estimate; the others get log 0."""
+    shares = Dirichlet(counts + (0.0 if estimate == "mle" else alpha.value))
+    shares = shares if known.all() else Dirichlet(shares.concentration[:, known])
+    log_mean = (shares.around_mode if estimate == "map" else shares).log_mean
     if known.all():
-        return Dirichlet(counts + alpha.value).log_mean
+        return log_mean
     theta = np.full(counts.shape, -np.inf)
-    theta[:, known] = Dirichlet((counts + alpha.value)[:, known]).log_mean
+    theta[:, known] = log_mean
     return theta
+
+
+def polya(concentration: Floats) -> Pointwise:
+    """The form of counts with their shares integrated out: the Dirichlet-compound multinomial.
+
+    What the length of a row takes from all of its counts is told to each of them in proportion.
+    """
+
+    def counts(x: Floats) -> Floats:
+        seen = ~np.isnan(x)
+        x = np.where(seen, x, 0.0)
+        total, length = (concentration * seen).sum(axis=2, keepdims=True), x.sum(axis=2, keepdims=True)
+        share = np.divide(x, length, out=np.zeros_like(x), where=length > 0)
+        return np.asarray(log_rising(concentration, x) - share * log_rising(total, length))
+
+    return Pointwise(counts)
 
 
 @dataclass(frozen=True)
@@ -63,23 +87,44 @@ class Multinomial(Smoothed, Family):
         """Counts, or any weights of 0 or more."""
         return COUNTS
 
+    def posterior(self, stats: Sums) -> Dirichlet:
+        """Dirichlet(alpha + counts) of the shares of the observed columns."""
+        return Dirichlet((rates(stats, stats.seen.max(axis=1)) + self.alpha.value)[:, stats.known])
+
+    def prior_from(self, stats: Sums) -> Dirichlet:
+        """Alpha of every observed column."""
+        return Dirichlet(np.broadcast_to(self.alpha.value, stats.x.shape)[:, stats.known])
+
     def posterior_of(self, stats: Sums, j: int) -> Beta:
         """The share of one column among the observed ones: a Beta, as any part of a Dirichlet."""
-        known = np.flatnonzero(stats.known)
-        counts = (rates(stats, stats.seen.max(axis=1)) + self.alpha.value)[:, known]
-        return Dirichlet(counts).marginal(int(np.searchsorted(known, j)))
+        return self.posterior(stats).marginal(int(np.searchsorted(np.flatnonzero(stats.known), j)))
 
     def prior_of(self, stats: Sums, j: int) -> Beta:
         """Of the share of one column: alpha against those of all others."""
-        alpha = np.broadcast_to(self.alpha.value, stats.x.shape[1:])
-        return Beta(alpha[j], alpha[stats.known].sum() - alpha[j])
+        return self.prior_from(stats).marginal(int(np.searchsorted(np.flatnonzero(stats.known), j))).common
+
+    def log_evidence(self, stats: Sums) -> Floats:
+        """Of the counts as sequences, classes x 1; there is no closed form where counts are missing."""
+        whole = stats.seen.shape[1] == 1 or bool((stats.seen == stats.seen[:, :1]).all())
+        return super().log_evidence(stats)[:, None] * (1.0 if whole else np.nan)
+
+    def counts_of_counts(self, stats: Sums) -> CountsOfCounts:
+        """Every class is a draw of the observed columns."""
+        counts = rates(stats, stats.seen.max(axis=1))[:, stats.known]
+        totals = counts.sum(axis=1)
+        return CountsOfCounts(counts[counts > 0], totals, np.full(len(totals), float(counts.shape[1])))
 
     def params(self, stats: Sums, class_weight: Floats) -> MultinomialParams:
-        """Log of the posterior mean shares, from the counts."""
-        return MultinomialParams(log_shares(rates(stats, class_weight), self.alpha, stats.known), stats.known)
+        """Log of the shares by the estimate, from the counts."""
+        counts = rates(stats, class_weight)
+        log_theta = log_shares(counts, self.alpha, stats.known, self.estimate)
+        predictive = Dirichlet(counts + self.alpha.value) if self.estimate == "predictive" else None
+        return MultinomialParams(log_theta, stats.known, predictive)
 
-    def form(self, params: MultinomialParams) -> Linear:
-        """A count times the log of its column's share."""
+    def form(self, params: MultinomialParams) -> Form:
+        """A count times the log of its column's share; of the predictive distribution a Polya urn's."""
+        if params.posterior is not None:
+            return polya(np.where(params.known, params.posterior.concentration, 0.0))
         return Linear(
             x=np.where(params.known, params.log_theta, 0.0), composition=Composition(params.log_theta)
         )
@@ -87,6 +132,12 @@ class Multinomial(Smoothed, Family):
     def log_carrier(self, x: Floats) -> Floats:
         """Log of the multinomial coefficient of the observed counts."""
         return np.asarray(gammaln(np.nansum(x, axis=1) + 1.0) - np.nansum(gammaln(x + 1.0), axis=1))
+
+    def drawn(self, stats: Sums, n: int, rng: np.random.Generator, class_weight: Floats) -> MultinomialParams:
+        """Shares from their posterior."""
+        theta = np.full((n * len(stats.x), stats.x.shape[1]), -np.inf)
+        theta[:, stats.known] = log(as_classes(self.posterior(stats).sample(n, rng)))
+        return MultinomialParams(theta, stats.known)
 
     def outcomes(self, params: MultinomialParams) -> Floats:
         """Whether one of the things counted is of this column."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Real
 from typing import Any, NamedTuple, Self
 
@@ -16,15 +16,16 @@ from sunrise.conjugate import Gamma, log
 from sunrise.derived import Fitted, Settings
 from sunrise.estimator import COMMON_CONSTRAINTS
 from sunrise.family import Family
-from sunrise.forms import Linear
+from sunrise.forms import Form, Linear, Pointwise, side_by_side
 from sunrise.given import given_parameters
 from sunrise.information import MOST_COUNTS
 from sunrise.look import Look
-from sunrise.priors import check_priors
+from sunrise.priors import TwoNumbers, as_classes
 from sunrise.single import OneFamily
+from sunrise.special import log_rising
 from sunrise.stats import Sums
 from sunrise.support import WHOLE_COUNTS, Support
-from sunrise.terms import X
+from sunrise.terms import LOG_FACTORIAL, X
 
 
 class PoissonParams(NamedTuple):
@@ -33,23 +34,28 @@ class PoissonParams(NamedTuple):
     rate: Floats
     #: Columns that were observed at all; the others say nothing.
     known: Mask
+    #: What is integrated out, where the model is predictive.
+    posterior: Gamma | None = None
 
 
 @dataclass(frozen=True)
-class Poisson(Family):
+class Poisson(TwoNumbers, Family):
     """Counts: x | c ~ Poisson(rate), rate ~ Gamma(prior_shape, prior_rate).
 
-    The prior is worth `prior_rate` rows that hold `prior_shape` counts together. A class of which nothing was
-    observed has the rate of all classes together.
+    The prior is worth `prior_rate` rows that hold `prior_shape` counts together; `prior` may give both, as a Gamma,
+    or "evidence" to have them chosen. A class of which nothing was observed has the rate of all classes together.
     """
 
     name = "poisson"
     terms = (X,)
-    prior_shape: float = 1.0
-    prior_rate: float = 1.0
+    numbers = ("prior_shape", "prior_rate")
+    without_prior = {"prior_shape": 0.0, "prior_rate": 0.0}
+    prior_shape: Any = 1.0
+    prior_rate: Any = 1.0
+    prior: Any = None
 
     def __post_init__(self) -> None:
-        check_priors(self, prior_shape=self.prior_shape, prior_rate=self.prior_rate)
+        self.read_prior()
 
     @classmethod
     def suits(cls, look: Look) -> str | None:
@@ -63,21 +69,47 @@ class Poisson(Family):
         """Whole counts."""
         return WHOLE_COUNTS
 
+    @property
+    def kept(self) -> Support:
+        """Beside the counts the logarithms of their factorials, for the evidence."""
+        return replace(WHOLE_COUNTS, views=(X, LOG_FACTORIAL))
+
     def posterior(self, stats: Sums) -> Gamma:
         """Gamma(shape + counts, rate + rows)."""
-        return Gamma(self.prior_shape + stats.x, self.prior_rate + stats.seen)
+        counts = stats.view(0, 2)
+        return Gamma(self.prior_shape + counts.x, self.prior_rate + counts.seen)
 
-    def prior_of(self, stats: Sums, j: int) -> Gamma:
-        """Gamma(shape, rate)."""
-        return Gamma(np.asarray(self.prior_shape), np.asarray(self.prior_rate))
+    def scaled_prior(self, stats: Sums, strength: float) -> tuple[Any, Any]:
+        """As many rows as its strength, of the column's mean."""
+        return strength * stats.view(0, 2).pooled().mean[0], strength
+
+    def log_measure(self, stats: Sums) -> Floats:
+        """- log x! of all cells."""
+        return -stats.x[:, 1::2]
 
     def params(self, stats: Sums, class_weight: Floats) -> PoissonParams:
-        """Posterior mean rates."""
-        rate = np.where(stats.rows > 0, self.posterior(stats).mean, self.posterior(stats.pooled()).mean)
-        return PoissonParams(rate, stats.known)
+        """Rates by the estimate; those of all classes where a class saw nothing."""
+        counts = stats.view(0, 2)
+        own, pooled = self.point(stats), self.point(stats.pooled())
+        rate = np.where(counts.rows > 0, own.mean, pooled.mean)
+        if self.estimate != "predictive":
+            return PoissonParams(rate, counts.known)
+        seen = np.broadcast_to(counts.rows > 0, counts.x.shape)
+        posterior = Gamma(
+            np.where(seen, own.shape, pooled.shape), np.where(seen, own.rate + 0.0 * own.shape, pooled.rate)
+        )
+        return PoissonParams(rate, counts.known, posterior)
 
-    def form(self, params: PoissonParams) -> Linear:
-        """x log rate - rate."""
+    def form(self, params: PoissonParams) -> Form:
+        """x log rate - rate; of the predictive distribution that of a negative binomial."""
+        if (rates := params.posterior) is not None:
+            a, b = (np.where(params.known, part, 1.0) for part in (rates.shape, rates.rate))
+
+            def negative_binomial(x: Floats) -> Floats:
+                cells = log_rising(a, x) - a * np.log1p(1.0 / b) - x * np.log1p(b)
+                return np.where(params.known, cells, 0.0)
+
+            return Pointwise(negative_binomial)
         return Linear(
             base=np.where(params.known, -params.rate, 0.0), x=np.where(params.known, log(params.rate), 0.0)
         )
@@ -100,6 +132,10 @@ class Poisson(Family):
     def sample(self, params: PoissonParams, y: Codes, rng: np.random.Generator) -> Floats:
         """Poisson counts."""
         return rng.poisson(params.rate[y]).astype(float)
+
+    def drawn(self, stats: Sums, n: int, rng: np.random.Generator, class_weight: Floats) -> PoissonParams:
+        """Rates from their posterior."""
+        return PoissonParams(as_classes(self.posterior(stats).sample(n, rng)), stats.view(0, 2).known)
 
     def described(self, params: PoissonParams) -> list[dict[str, Floats]]:
         """The rates."""
@@ -181,6 +217,9 @@ class PoissonNB(OneFamily):
         """
         given = given_parameters(classes, class_prior, rows)
         rates = given.matrix("rate", rate, lowest=0.0)
-        sums = Sums(given.block_rows, given.seen, rates * given.seen)
+        # No cells stand behind the rates, so nothing is known of their factorials.
+        sums = Sums(
+            given.block_rows, given.seen, side_by_side(rates * given.seen, np.full_like(rates, np.nan))
+        )
         model = cls(prior_shape=0.0, prior_rate=0.0)
         return model._from_stats(given, (sums,), rates.shape[1], feature_names)

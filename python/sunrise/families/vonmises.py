@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import i0e, i1e
 
 from sunrise.arrays import Codes, Floats, Mask
-from sunrise.family import Family
+from sunrise.family import Complaint, Family
 from sunrise.forms import Linear, side_by_side
-from sunrise.priors import forgotten, rounding, with_pooled_row, with_spread
+from sunrise.priors import PooledRow, forgotten, rounding, same_cells, with_spread
 from sunrise.stats import Sums
 from sunrise.support import REAL, Support
 from sunrise.terms import COS, SIN, X
@@ -58,24 +58,34 @@ def _gap(terms: Floats) -> Floats:
 
 
 @dataclass(frozen=True)
-class VonMises(Family):
-    """Angles in radians: x | c ~ von Mises(direction, concentration), with one more row of the pooled terms."""
+class VonMises(PooledRow, Family):
+    """Angles in radians: x | c ~ von Mises(direction, concentration), with one more row of the pooled terms.
+
+    A `prior` of one's own is such a row: its mean of cos x and of sin x.
+    """
 
     name = "vonmises"
     terms = (X,)
+    prior: Any = None
+
+    def __post_init__(self) -> None:
+        self.check_row(2)
 
     @property
     def support(self) -> Support:
         """Any finite number, by its cosine and sine."""
         return replace(REAL, views=(COS, SIN))
 
+    def complaint(self, stats: Sums) -> Complaint | None:
+        """Refuse angles that are all the same where there is no prior."""
+        return same_cells(self, stats, _gap(stats.mean), rounding(stats)[:, ::2])
+
     def params(self, stats: Sums, class_weight: Floats) -> VonMisesParams:
         """Direction and concentration of maximum likelihood, from the mean cosine and sine."""
-        pooled, joined = stats.pooled(), with_pooled_row(stats)
-        weight = np.broadcast_to(joined.seen, joined.x.shape)[:, ::2]
+        pooled, joined = stats.pooled(), self.with_row(stats)
         lost = forgotten(pooled)
         blur = rounding(pooled)[:, ::2] + lost[:, ::2] + lost[:, 1::2]
-        gap, spread = with_spread(_gap(joined.mean), _gap(pooled.mean), weight, blur)
+        gap, spread = with_spread(_gap(joined.mean), _gap(self.row(stats).x), self.share(joined), blur)
         direction = np.arctan2(joined.x[:, 1::2], joined.x[:, ::2])
         return VonMisesParams(direction, concentration_of(gap), spread & stats.known[::2])
 
