@@ -51,5 +51,17 @@ def score(
     room: Floats | Integers,
     output: Output,
     threads: int,
+    own: tuple[Codes, Floats] | None = None,
 ) -> tuple[int, list[int]]: ...
+def own(
+    cells: Cells,
+    reading: Reading,
+    labels: Codes,
+    constant: Floats,
+    base: Floats,
+    anchor: Floats,
+    q: Floats,
+    p: Floats,
+    threads: int,
+) -> Floats: ...
 def normalise(scores: Floats, fallback: Floats, output: Output) -> int: ...

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -10,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from sunrise.arrays import Floats, Labels
+from sunrise.calibration import Calibration
 from sunrise.class_prior import class_factors, class_probabilities
 from sunrise.conjugate import Dirichlet, log
 from sunrise.family import Family
@@ -40,13 +42,19 @@ class Derived:
     """All that follows from statistics and settings; parameters are worked out when first asked for."""
 
     def __init__(
-        self, settings: Settings, schema: Schema, stats: Stats, classes: Labels, prior: Any = None
+        self,
+        settings: Settings,
+        schema: Schema,
+        stats: Stats,
+        classes: Labels,
+        prior: Any = None,
+        calibration: Calibration | None = None,
     ) -> None:
-        self.settings, self.schema, self.classes = settings, schema, classes
+        self.settings, self.schema, self.classes, self.calibration = settings, schema, classes, calibration
         self.parts = tuple(replace(p, family=settings.settle(p.family)) for p in schema.parts)
         spread = stats.spread(classes)
-        factors = class_factors(settings.class_weight, spread)
-        scaled = spread if factors is None else spread.scaled(factors)
+        self.factors = class_factors(settings.class_weight, spread)
+        scaled = spread if self.factors is None else spread.scaled(self.factors)
         blocks = tuple(
             block.with_levels(schema.declared(part)) if part.family.reads_levels else block
             for part, block in zip(self.parts, scaled.blocks, strict=True)
@@ -61,13 +69,18 @@ class Derived:
         self.class_prior = class_probabilities(wanted, self.stats)
         self.log_class_prior = log(self.class_prior)
         # Weights that are no probabilities want no prior, unless others beside them do.
-        generative = len(classes) == 1 or any(part.family.generative for part in self.parts) or not self.parts
-        self.log_prior = self.log_class_prior if generative else np.zeros(len(classes))
+        self.is_generative = (
+            len(classes) == 1 or any(part.family.generative for part in self.parts) or not self.parts
+        )
+        self.log_prior = self.log_class_prior if self.is_generative else np.zeros(len(classes))
+        self.plain_log_prior = self.log_prior
+        if calibration is not None:
+            self.log_prior = self.log_prior + calibration.offsets_of(classes)
         self.supports = tuple(part.family.support for part in self.parts)
 
     def __getstate__(self) -> dict[str, Any]:
         """Pickle what cannot be derived again."""
-        derived = ("params", "forms", "_places")
+        derived = ("params", "plain_forms", "forms", "_places")
         return {name: value for name, value in self.__dict__.items() if name not in derived}
 
     @property
@@ -109,9 +122,35 @@ class Derived:
         ]
 
     @cached_property
-    def forms(self) -> tuple[Form, ...]:
-        """How the blocks score their cells."""
+    def plain_forms(self) -> tuple[Form, ...]:
+        """How the blocks score their cells by their parameters alone."""
         return tuple(part.family.form(p) for part, p in zip(self.parts, self.params, strict=True))
+
+    def weights(self, k: int) -> Floats:
+        """What the calibration multiplies the columns of block k by; one number for a joint block."""
+        part = self.parts[k]
+        columns = list(part.columns[:1] if part.family.joint else part.columns)
+        return np.ones(len(columns)) if self.calibration is None else self.calibration.weights[columns]
+
+    @property
+    def uncalibrated(self) -> Derived:
+        """The same without its calibration."""
+        if self.calibration is None:
+            return self
+        plain = copy.copy(self)
+        plain.calibration, plain.log_prior = None, self.plain_log_prior
+        plain.__dict__["forms"] = self.plain_forms
+        return plain
+
+    @cached_property
+    def forms(self) -> tuple[Form, ...]:
+        """How the blocks score their cells, calibrated where the model is."""
+        if self.calibration is None:
+            return self.plain_forms
+        return tuple(
+            form.times(np.repeat(self.weights(k), len(part.family.support.views)))
+            for k, (part, form) in enumerate(zip(self.parts, self.plain_forms, strict=True))
+        )
 
     @cached_property
     def _places(self) -> dict[int, list[Places]]:

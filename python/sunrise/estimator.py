@@ -19,7 +19,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.exceptions import NotFittedError
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from sunrise import _native, engines, labels
+from sunrise import _native, labels
 from sunrise.alert import alert
 from sunrise.arrays import Floats, Labels
 from sunrise.data import read, write
@@ -30,11 +30,13 @@ from sunrise.derived import Derived, Fitted, Settings
 from sunrise.engines import array
 from sunrise.explain import Explanation
 from sunrise.family import ESTIMATES, Family
+from sunrise.honest import Honest
 from sunrise.infer import choice_of_matrix
 from sunrise.linear import LinearForm
 from sunrise.observe import Observer
 from sunrise.present import counted, present
 from sunrise.schema import Schema
+from sunrise.score import scored
 from sunrise.stats import NeverSeenError, Stats
 from sunrise.summary import AtAGlance
 from sunrise.uses import Uses
@@ -63,7 +65,7 @@ class FirstBatchWarning(UserWarning):
     """
 
 
-class NaiveBayes(ClassifierMixin, Uses, AtAGlance):  # type: ignore[misc]
+class NaiveBayes(ClassifierMixin, Uses, Honest, AtAGlance):  # type: ignore[misc]
     """Naive Bayes for a whole table: numbers, counts, yes and no and categories, with missing cells.
 
     Takes pandas, polars and pyarrow tables, anything with the Arrow PyCapsule interface, dicts of columns, arrays,
@@ -84,6 +86,11 @@ class NaiveBayes(ClassifierMixin, Uses, AtAGlance):  # type: ignore[misc]
     unseen : {"reserve", "ignore", "error"}, default="reserve"
         What a category that was never seen in fit gets at predict: the posterior mass of one more cell, its
         factor left out, or an error.
+    calibrate : {"temperature", "columns"} or None, default=None
+        Make the probabilities honest, on exact leave-one-out scores of the fitted rows: one temperature for all
+        columns (and an exponent on the length of rows of counts), or one weight for each column, with an offset for
+        each class. `fit` does so; `partial_fit`, `forget` and `merge` keep what was found and mark it as stale until
+        `recalibrate`.
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes, which multiply the weights of their rows.
     n_jobs : int or None, default=None
@@ -122,6 +129,7 @@ class NaiveBayes(ClassifierMixin, Uses, AtAGlance):  # type: ignore[misc]
         "class_prior": ["array-like", dict, StrOptions({"fitted", "uniform"})],
         "estimate": [StrOptions(set(ESTIMATES))],
         "unseen": [StrOptions({"reserve", "ignore", "error"})],
+        "calibrate": [StrOptions({"temperature", "columns"}), None],
         **COMMON_CONSTRAINTS,
     }
 
@@ -135,6 +143,7 @@ class NaiveBayes(ClassifierMixin, Uses, AtAGlance):  # type: ignore[misc]
         class_prior: Any = "fitted",
         estimate: str = "mean",
         unseen: str = "reserve",
+        calibrate: str | None = None,
         class_weight: Any = None,
         n_jobs: int | None = None,
     ) -> None:
@@ -142,6 +151,7 @@ class NaiveBayes(ClassifierMixin, Uses, AtAGlance):  # type: ignore[misc]
         self.class_prior = class_prior
         self.estimate = estimate
         self.unseen = unseen
+        self.calibrate = calibrate
         self.class_weight = class_weight
         self.n_jobs = n_jobs
 
@@ -167,9 +177,11 @@ class NaiveBayes(ClassifierMixin, Uses, AtAGlance):  # type: ignore[misc]
         with self._unchanged_on_failure():
             settings = self._checked_settings()
             schema, stats = self._observe(settings, None, X, y, sample_weight)
-            self._become(settings, schema, stats, announced=None)
-            for stale in ("_fixed", "selected_"):
+            for stale in ("_fixed", "_fitted", "selected_", "loo_score_"):
                 self.__dict__.pop(stale, None)
+            self._become(settings, schema, stats, announced=None)
+            if self._calibrate_as() is not None:
+                self.recalibrate(X, y, sample_weight)
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
@@ -370,7 +382,9 @@ class NaiveBayes(ClassifierMixin, Uses, AtAGlance):  # type: ignore[misc]
                     where = f"class {stats.classes.tolist()[complaint.of_class]!r}: {where}"
                 raise ValueError(f"{where} {complaint.text}")
         classes = stats.classes if announced is None else labels.union(announced, stats.classes)
-        fitted = Derived(settings, schema, stats, classes)
+        before = self.__dict__.get("_fitted")
+        calibration = None if before is None or before.calibration is None else before.calibration.stale_now()
+        fitted = Derived(settings, schema, stats, classes, calibration=calibration)
         self.__dict__.update(stats_=stats, classes_=classes, _announced=announced, _fitted=fitted)
 
     def _become_unfitted(self) -> None:
@@ -382,6 +396,7 @@ class NaiveBayes(ClassifierMixin, Uses, AtAGlance):  # type: ignore[misc]
             "n_features_in_",
             "feature_names_in_",
             "_fixed",
+            "loo_score_",
             "selected_",
         ):
             self.__dict__.pop(name, None)
@@ -421,22 +436,11 @@ class NaiveBayes(ClassifierMixin, Uses, AtAGlance):  # type: ignore[misc]
         return present(self._open(X, fitting=False), self._fitted)
 
     def _score(self, X: Any, output: str | None) -> NDArray[Any]:
-        return self._scored(self._batch(X)[0], output)
+        return self._scored(self._batch(X)[0], output, self._fitted)
 
-    def _scored(self, batch: Batch, output: str | None) -> NDArray[Any]:
-        fitted = self._fitted
-        cells = batch.n_rows * self.n_features_in_
-        n_threads = engines.threads(fitted.settings.n_jobs, cells)
+    def _scored(self, batch: Batch, output: str | None, fitted: Derived) -> NDArray[Any]:
         try:
-            values, impossible = engines.choose().score(
-                batch,
-                fitted.supports,
-                fitted.forms,
-                fitted.log_prior,
-                fitted.log_class_prior,
-                output,
-                n_threads,
-            )
+            values, impossible = scored(fitted, batch, output)
         except _native.CellError as error:
             self._refuse_cell(batch, error)
         if impossible:
@@ -445,7 +449,7 @@ class NaiveBayes(ClassifierMixin, Uses, AtAGlance):  # type: ignore[misc]
                 "Smoothing (alpha or var_smoothing above 0) avoids it.",
                 ImpossibleRowWarning,
             )
-        return values  # type: ignore[no-any-return]
+        return values
 
     def _refuse_cell(self, batch: Batch, error: _native.CellError) -> NoReturn:
         """Name the cell that could not be scored; blocks do not know their place in the table, so look for it."""
@@ -571,7 +575,9 @@ class NaiveBayes(ClassifierMixin, Uses, AtAGlance):  # type: ignore[misc]
 
     def _set_class_prior(self, prior: Any) -> None:
         fitted = self._fitted
-        self._fitted = Derived(fitted.settings, fitted.schema, self.stats_, fitted.classes, prior)
+        self._fitted = Derived(
+            fitted.settings, fitted.schema, self.stats_, fitted.classes, prior, fitted.calibration
+        )
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

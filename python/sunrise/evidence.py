@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import minimize_scalar
 from scipy.special import digamma, gammaln, polygamma
 
 from sunrise.arrays import Floats
@@ -41,6 +40,8 @@ class Evidence(float):
 
 def strongest(log_evidence: Callable[[float], float]) -> Chosen:
     """The strength of greatest evidence: the best of a grid of powers of ten, then a bounded search about it."""
+    from scipy.optimize import minimize_scalar  # takes as long to import as all of this package
+
     grid = np.arange(np.log10(LEAST), np.log10(MOST) + 1.0)
     values = np.array([log_evidence(10.0**power) for power in grid])
     best = int(np.argmax(values))

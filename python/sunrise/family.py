@@ -10,9 +10,9 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from sunrise.arrays import Codes, Floats, Positions
+from sunrise.arrays import Codes, Floats, Mask, Positions
 from sunrise.evidence import Chosen
-from sunrise.forms import Form
+from sunrise.forms import Form, Removal
 from sunrise.look import Look
 from sunrise.support import Support
 from sunrise.terms import Term
@@ -23,6 +23,19 @@ FAMILIES: dict[str, type[Family]] = {}
 
 #: Which numbers stand for the parameters.
 ESTIMATES = ("mean", "map", "mle", "predictive")
+
+
+class Cells(NamedTuple):
+    """The cells of rows that are not 0: each with its row and its column; of as many rows and columns."""
+
+    x: Floats
+    row: Positions
+    column: Positions
+    n_rows: int
+
+    def by_row(self, values: Floats | Mask) -> Floats:
+        """Add values of the cells up for every row."""
+        return np.bincount(self.row, values, self.n_rows).astype(np.float64)
 
 
 class Complaint(NamedTuple):
@@ -62,6 +75,8 @@ class Family(ABC):
     generative: ClassVar[bool] = True
     #: Whether the columns of a block share one distribution, so that they have to be named together.
     joint: ClassVar[bool] = False
+    #: Whether a row has part in the parameters of other classes than its own.
+    shared: ClassVar[bool] = False
     #: The settings under which it has no prior at all.
     without_prior: ClassVar[dict[str, Any]] = {}
 
@@ -119,7 +134,7 @@ class Family(ABC):
         """The family of some columns of its block, by their places: settings of each column go with it."""
         return self._picked(lambda a: a[..., columns] if np.ndim(a) and a.shape[-1] > 1 else a)
 
-    def at(self, classes: Positions, columns: Positions) -> Self:
+    def at(self, classes: Codes, columns: Positions) -> Self:
         """The family of single cells, each of a class and a column, as if each were a column of its own."""
 
         def pick(a: Floats) -> Floats:
@@ -188,6 +203,34 @@ class Family(ABC):
         params = self.params(stats, class_weight)
         spread = (np.tile(a, (n, *(1,) * (np.ndim(a) - 1))) if np.ndim(a) == 2 else a for a in params)
         return type(params)(*spread)
+
+    def left_out(self, stats: Any, x: Floats, c: Codes, j: Positions, w: Floats) -> Floats:
+        """What each of some cells adds to the score of its own class once it is taken out of the statistics.
+
+        `c` and `j` are the classes and columns of the cells x, `w` their weights. NaN where that takes more than the
+        rest of its class and column, or where the cell was never there.
+        """
+        rest = stats.less(self.kept.seen(x[:, None]), c, j, w)
+        family = self.at(c, j)
+        form = family.form(family.params(rest, np.ones(1)))
+        views = self.support.seen(x[:, None]).reshape(1, -1)
+        cells = form.finite.cells(views)[0, 0].reshape(len(x), -1).sum(axis=1)
+        alone = rest.rows.reshape(len(x), -1)[:, 0] <= 0
+        if form.impossible is not None:
+            alone |= (form.impossible.cells(views)[0, 0] != 0).reshape(len(x), -1).any(axis=1)
+        return np.where(alone, np.nan, cells)
+
+    def left_out_rows(self, stats: Any, rows: Cells, y: Codes, w: Floats) -> Floats | None:
+        """Of a joint block: what its rows add to the score of their own class once they are taken out.
+
+        Of a shared one to those of all classes, rows x classes, where NaN is what stays as it is. Infinite where more
+        is taken than there is; None where rows have to be taken out one by one.
+        """
+        return None
+
+    def removal(self, stats: Any, w: Floats) -> Removal | None:
+        """How cells of weight w (one for each class) are scored by their own class, where variances are left over."""
+        return None
 
     @abstractmethod
     def params(self, stats: Any, class_weight: Floats) -> Any:

@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
 from sunrise import _native
-from sunrise.arrays import Floats, Integers, Mask
+from sunrise.arrays import Codes, Floats, Integers, Mask, Positions
 
 
 class Form(Protocol):
@@ -224,6 +224,17 @@ class Table:
         """Looked-up infinities never multiply anything, so there is nothing to take out."""
         return self
 
+    def places(self, x: Floats, j: Positions) -> Integers:
+        """The places of cells among the levels of their columns; beyond them all where the level is none of them."""
+        found = np.empty(len(x), np.int64)
+        for column in np.unique(j):
+            own = j == column
+            levels = self.codes[self.offsets[column] : self.offsets[column + 1]]
+            place = np.searchsorted(levels, x[own])
+            seen = (place < len(levels)) & (np.append(levels, -1)[place] == x[own])
+            found[own] = np.where(seen, place, len(levels))
+        return found
+
     def entries(self, x: Floats) -> Integers:
         """The entry of every cell, rows x columns; -1 where the cell is missing."""
         found = np.empty(x.shape, np.int64)
@@ -322,6 +333,34 @@ class Pointwise:
     def feature_names(self, columns: list[str]) -> list[str]:
         """There are none."""
         return []
+
+
+class Removal(NamedTuple):
+    """What a cell adds to the score of its own class without itself: all but the squares u = (x - anchor)^2 is known.
+
+    A mean and a variance that lose a cell give base - log(1 - q u) / 2 - p u / (1 - q u), where the anchor is the mean
+    with the cell and 1 - q u is what is left of the variance; each part is classes x columns.
+    """
+
+    base: Floats
+    anchor: Floats
+    q: Floats
+    p: Floats
+
+    @classmethod
+    def of(cls, mean: Floats, var: Floats, farther: Floats, q: Floats, known: Mask) -> Removal:
+        """From the variance without the cell had it been at the mean, and how much farther off the cell then is."""
+        base = -0.5 * np.log(2.0 * np.pi * var)
+        p = 0.5 * farther * farther / var
+        return cls(*(np.where(known, part, 0.0) for part in (base, mean, q, p)))
+
+    def cells(self, x: Floats, y: Codes) -> Floats:
+        """What the cells of rows of these classes add, rows x columns: 0 if missing, NaN if nothing would be left."""
+        base, anchor, q, p = (part[y] for part in self)
+        d = np.where(np.isnan(x), anchor, x) - anchor
+        left = 1.0 - q * d * d
+        left = np.where(left > 0, left, np.nan)
+        return np.where(np.isnan(x), 0.0, base - 0.5 * np.log(left) - p * d * d / left)
 
 
 def weighed(part: Floats, weight: Floats | float) -> Floats:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from sunrise.alert import alert
-from sunrise.arrays import Floats, Integers, Positions
+from sunrise.arrays import Codes, Floats, Integers, Positions
 from sunrise.stats import NeverSeenError, left_weight, per_row, spread_classes
 
 #: Rounding of one operation, relative to its largest operand.
@@ -84,7 +84,7 @@ class Moments:
     def squared_error(self) -> Floats:
         """Sum of squares about the mean; what cannot be told from rounding is 0."""
         spread = self._spread
-        return np.where(spread > self.error, spread, 0.0)
+        return np.where(spread <= self.error, 0.0, spread)
 
     def about(self, anchor: Floats) -> Moments:
         """Move the squares to another anchor."""
@@ -142,6 +142,24 @@ class Moments:
                 "the variance of what is left is known to fewer than 3 digits. Fit anew to have it exactly.",
                 LostPrecisionWarning,
             )
+
+    def less(self, x: Floats, c: Codes, j: Positions, w: Floats) -> Moments:
+        """What is left for each of some cells without itself, as a column of its own; NaN where it was never there.
+
+        `x` is cells x 1, `c` and `j` are their classes and columns, `w` their weights.
+        """
+        own, d = self._each(lambda a: np.broadcast_to(a, self.x.shape)[c, j]), x[:, 0] - self.anchor[c, j]
+        rows, seen = own.rows - (w > 0), own.seen - w
+        some = rows > 0
+        moved = np.where(some, own.x - w * d, 0.0)
+        x2 = np.where(some, own.x2 - w * d * d, 0.0)
+        error = own.error + _ROUNDING * (own.x2 + w * d * d)
+        offset = np.divide(moved, seen, out=np.zeros_like(moved), where=some)
+        x2 = np.where(rows == 1, moved * offset, x2)  # one cell has no spread
+        sound = (rows >= 0) & ((seen > 0) | (rows == 0)) & (x2 - moved * offset >= -4 * error)
+        x2 = np.where(sound, x2, np.nan)
+        seen = np.where(some, seen, 0.0)
+        return Moments(rows[None], seen[None], moved[None], x2[None], own.anchor[None], error[None])
 
     def scaled(self, factor: Floats) -> Moments:
         """Multiply the weight of every class by its factor."""

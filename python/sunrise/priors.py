@@ -12,7 +12,7 @@ from sunrise.arrays import Floats, Mask
 from sunrise.conjugate import NormalInverseGamma
 from sunrise.evidence import strongest
 from sunrise.family import Complaint
-from sunrise.forms import Pointwise
+from sunrise.forms import Pointwise, Removal
 from sunrise.moments import Moments
 from sunrise.smoothing import check_classes
 from sunrise.stats import Sums, per_row
@@ -84,6 +84,22 @@ class NormalPrior:
         updated = self.prior.updated(stats.seen, stats.mean, stats.squared_error)
         return updated.each(lambda a: np.broadcast_to(a, stats.x.shape))  # type: ignore[no-any-return]
 
+    def removal(self, stats: Moments, w: Floats) -> Removal | None:
+        """The posterior's own way: kappa and a lose the weight of the cell, b its square."""
+        estimate = self.estimate  # type: ignore[attr-defined]
+        w, known = w[:, None], self.known(stats)
+        if estimate == "predictive" or (np.broadcast_to(stats.rows, stats.x.shape)[:, known] < 2).any():
+            return None
+        if estimate == "mle":
+            return own_removal(stats, w, 0.0)
+        post = self.posterior(stats).each(lambda a: np.where(known, a, 2.0 + w))
+        a = post.a - 0.5 * w
+        if (a <= 1.0).any() or (post.kappa <= w).any():
+            return None
+        farther = post.kappa / (post.kappa - w)
+        var = post.b / (a - 1.0 if estimate != "map" else a + 1.5)
+        return Removal.of(post.m, var, farther, 0.5 * w * farther / post.b, known)
+
     def log_evidence(self, stats: Moments) -> Floats:
         """Closed form; a column that says nothing adds nothing."""
         return np.where(self.known(stats), super().log_evidence(stats), 0.0)  # type: ignore[misc]
@@ -94,6 +110,19 @@ class NormalPrior:
         posterior = self.posterior(stats).each(lambda a: np.where(known, a, 1.0))
         mean, var = posterior.sample(n, rng)
         return as_classes(mean), as_classes(var)
+
+
+def own_removal(stats: Moments, w: Floats, epsilon: float, laplace: bool = False) -> Removal | None:
+    """How cells are taken out of the sample's own means and variances; None where some would have none left."""
+    known, seen = stats.observed > 0, np.broadcast_to(stats.seen, stats.x.shape)
+    if (np.broadcast_to(stats.rows, stats.x.shape)[:, known] < 2).any():
+        return None
+    n, rest = np.where(known, seen, 2.0 + w), np.where(known, seen, 2.0 + w) - w
+    farther, squares = n / rest, np.where(known, stats.squared_error, 1.0)
+    var = (squares + 1.0) / (rest + 1.0) if laplace else squares / rest + epsilon
+    if not (var > 0).all():
+        return None
+    return Removal.of(stats.mean, var, farther, w * farther / ((rest + laplace) * var), known)
 
 
 def student(posterior: NormalInverseGamma, known: Mask) -> Pointwise:

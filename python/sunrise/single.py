@@ -55,7 +55,7 @@ class OneFamily(NaiveBayes):
         self.__dict__["n_features_in_"] = len(keep)
         if "feature_names_in_" in self.__dict__:
             self.__dict__["feature_names_in_"] = self.feature_names_in_[keep]
-        self._reduced(fitted.settings, schema, blocks)
+        self._reduced(fitted.settings, schema, blocks, keep)
 
     def _from_stats(self, given: Given, blocks: tuple[Any, ...], n_columns: int, feature_names: Any) -> Self:
         """Become the model these statistics stand for."""

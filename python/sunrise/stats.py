@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sunrise import labels
-from sunrise.arrays import Floats, Integers, Labels, Mask, Positions
+from sunrise.arrays import Codes, Floats, Integers, Labels, Mask, Positions
 
 
 class NeverSeenError(ValueError):
@@ -126,6 +126,25 @@ class Sums:
     def _each(self, change: Any) -> Sums:
         error = None if self.error is None else change(self.error)
         return Sums(change(self.rows), change(self.seen), change(self.x), error)
+
+    def less(self, x: Floats, c: Codes, j: Positions, w: Floats) -> Sums:
+        """What is left for each of some cells without itself, as a column of its own; NaN where it was never there.
+
+        `x` is cells x views, `c` and `j` are their classes and columns, `w` their weights.
+        """
+        n = x.shape[1]
+        at = (j[:, None] * n + np.arange(n)).ravel()
+        c, w, x = np.repeat(c, n), np.repeat(w, n), x.ravel()
+        own = self._each(lambda a: np.broadcast_to(a, self.x.shape)[c, at])
+        rows = own.rows - (w > 0)
+        seen, rest = own.seen - w, own.x - w * x
+        sound = (rows >= 0) & ((seen > 0) | (rows == 0))
+        if own.error is None:
+            sound &= rest >= -1e-9 * own.x
+            rest = np.maximum(rest, 0.0)
+        error = None if own.error is None else own.error[None]
+        rest = np.where(sound, np.where(rows > 0, rest, 0.0), np.nan)
+        return Sums(rows[None], np.where(rows > 0, seen, 0.0)[None], rest[None], error)
 
     def view(self, k: int, n_views: int) -> Sums:
         """The sums of one view of the cells, of those that lie side by side."""

@@ -46,6 +46,10 @@ class Support:
         """Whether what is added up may be negative."""
         return self.lowest < 0 or any(view.signed for view in self.views)
 
+    def read(self, x: Floats) -> Floats:
+        """Cells as they are, or above and not above the threshold."""
+        return x if self.above is None else np.where(np.isnan(x), x, (x > self.above).astype(float))
+
     def seen(self, x: Floats) -> Floats:
         """The views of cells (rows x columns), those of a column side by side."""
         if self.plain:

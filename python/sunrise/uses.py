@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from dataclasses import replace
 from typing import Any, ClassVar, Self
 
@@ -47,6 +48,7 @@ class Uses(BaseEstimator):  # type: ignore[misc]
     _become: Any
     _batch: Any
     _scored: Any
+    _with_calibration: Any
     _set_class_prior: Any
     predict_proba: Any
 
@@ -64,6 +66,7 @@ class Uses(BaseEstimator):  # type: ignore[misc]
         new.set_params(**{setting: class_prior})  # so that it stays in later updates
         settings = replace(self._fitted.settings, class_prior=class_prior)
         new._become(settings, self._fitted.schema, self.stats_, self._announced)
+        new._with_calibration(self._fitted.calibration)  # offsets stay: they would undo another prior
         return new
 
     def decide(self, X: Any, cost: Any = None, abstain: float | None = None) -> NDArray[Any]:
@@ -94,17 +97,18 @@ class Uses(BaseEstimator):  # type: ignore[misc]
         array([ -0.919, -13.419])
         """
         batch, _ = self._batch(X)
-        fitted = self._fitted
+        fitted = self._fitted.uncalibrated
         for part in fitted.parts:
             if not part.family.generative:
                 raise ValueError(f"{part.family.name} is no distribution, so rows have no density under it.")
-        joint = self._scored(batch, "joint")
+        joint = self._scored(batch, "joint", fitted)
         log_proba, _ = array.normalise(joint, fitted.log_class_prior, "log_proba")
         best = joint.argmax(axis=1)[:, None]
         total = np.take_along_axis(joint, best, axis=1)[:, 0]
         total = total - np.where(np.isneginf(total), 0.0, np.take_along_axis(log_proba, best, axis=1)[:, 0])
         for part, params, block in zip(fitted.parts, fitted.params, batch.blocks, strict=True):
-            total = total + array.carried(block, part.family.log_carrier, params.known)
+            pieces = (np.where(params.known, block.numbers(rows), np.nan) for rows in array.pieces(block))
+            total = total + np.concatenate([np.empty(0), *map(part.family.log_carrier, pieces)])
         return np.asarray(total)
 
     def sample(self, n: int = 1, y: Any = None, random_state: Any = None) -> tuple[Any, Labels]:
@@ -191,11 +195,17 @@ class Uses(BaseEstimator):  # type: ignore[misc]
             }
             schema, blocks = fitted.schema.without(dropped, stats.blocks)
             self.families = schema.families
-        self._reduced(replace(fitted.settings, families=self.families), schema, blocks)
+        narrower = keep if len(schema.names) == len(keep) else None
+        self._reduced(replace(fitted.settings, families=self.families), schema, blocks, narrower)
 
-    def _reduced(self, settings: Settings, schema: Schema, blocks: tuple[Any, ...]) -> None:
-        """Take on fewer columns, under the class prior that is."""
+    def _reduced(
+        self, settings: Settings, schema: Schema, blocks: tuple[Any, ...], keep: Positions | None = None
+    ) -> None:
+        """Take on fewer columns, those to `keep` where the others are gone, under the class prior that is."""
         prior = self._fitted.class_prior
+        if keep is not None and (calibration := self._fitted.calibration) is not None:
+            self._fitted = copy.copy(self._fitted)
+            self._fitted.calibration = calibration.of(keep)
         self._become(settings, schema, replace(self.stats_, blocks=blocks), self._announced)
         if not np.array_equal(prior, self._fitted.class_prior):
             self._set_class_prior(prior)

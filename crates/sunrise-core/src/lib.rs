@@ -16,6 +16,7 @@ pub mod labels;
 pub mod linear;
 pub mod moments;
 pub mod normalise;
+pub mod own;
 pub mod rows;
 pub mod score;
 pub mod summary;

@@ -39,16 +39,23 @@ pub(crate) const PART: usize = 64;
 /// Work below which starting a thread costs more than it saves.
 const SMALL: usize = 1 << 18;
 
-/// Scores `n` rows.
+/// Scores `n` rows; `own` replaces the score of every row for one class, its own.
 pub fn score(
     n: usize,
     blocks: &[&dyn Scorer],
     log_prior: &[f64],
     fallback: &[f64],
+    own: Option<(&[i32], &[f64])>,
     results: Results,
     threads: usize,
 ) -> Result<Notes, Fault> {
     let classes = log_prior.len();
+    let fits = |(labels, scores): (&[i32], &[f64])| {
+        labels.len() == n && scores.len() == n && labels.iter().all(|&y| y >= 0 && (y as usize) < classes)
+    };
+    if !own.is_none_or(fits) {
+        return Err(Fault::shape("there is not one own class and score for each row"));
+    }
     let room = match &results {
         Results::Values(values, _) => values.len() == n * classes,
         Results::Best(best) => best.len() == n,
@@ -72,7 +79,13 @@ pub fn score(
         for row in scores.chunks_exact_mut(classes) {
             row.copy_from_slice(log_prior);
         }
-        blocks.iter().try_for_each(|block| block.add(rows.clone(), scores, incomplete))
+        blocks.iter().try_for_each(|block| block.add(rows.clone(), scores, incomplete))?;
+        if let Some((labels, values)) = own {
+            for (r, row) in rows.zip(scores.chunks_exact_mut(classes)) {
+                row[labels[r] as usize] = values[r];
+            }
+        }
+        Ok(())
     };
     let parts = run(threads, tasks, |(mut start, results)| {
         let (mut notes, mut scratch) = (Notes::default(), Vec::new());
@@ -116,6 +129,6 @@ pub fn score(
 #[cfg(test)]
 pub(crate) fn joint(n: usize, block: &dyn Scorer, log_prior: &[f64]) -> Result<Vec<f64>, Fault> {
     let mut values = vec![0.0; n * log_prior.len()];
-    score(n, &[block], log_prior, log_prior, Results::Values(&mut values, Output::Joint), 1)?;
+    score(n, &[block], log_prior, log_prior, None, Results::Values(&mut values, Output::Joint), 1)?;
     Ok(values)
 }

@@ -188,5 +188,6 @@ fn _native(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(counts_of, m)?)?;
     m.add_function(wrap_pyfunction!(score::score, m)?)?;
     m.add_function(wrap_pyfunction!(score::normalise, m)?)?;
+    m.add_function(wrap_pyfunction!(score::own, m)?)?;
     Ok(())
 }

@@ -3,13 +3,15 @@
 use crate::cells::{check_layout, dispatch, slice, Cells, Reading};
 use crate::raise;
 use numpy::{
-    PyArray2, PyReadonlyArray1, PyReadonlyArray2, PyReadwriteArray1, PyReadwriteArray2, PyUntypedArrayMethods,
+    IntoPyArray, PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2, PyReadwriteArray1,
+    PyReadwriteArray2, PyUntypedArrayMethods,
 };
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use sunrise_core::fault::Fault;
 use sunrise_core::linear::{ColumnWeights, DenseLinear, SparseLinear, Weights};
 use sunrise_core::normalise::{normalise as normalise_rows, Output};
+use sunrise_core::own::{own as own_scores, Removal};
 use sunrise_core::score::{score as score_rows, Results, Scorer};
 use sunrise_core::table::{DenseTable, Levels, SparseTable};
 
@@ -186,6 +188,8 @@ pub enum Room<'py> {
 
 /// Scores rows through all blocks into `room`: (impossible rows, incomplete rows).
 #[pyfunction]
+#[pyo3(signature = (blocks, log_prior, fallback, room, output, threads, own=None))]
+#[allow(clippy::too_many_arguments)]
 pub fn score<'py>(
     py: Python<'py>,
     blocks: Vec<Block<'py>>,
@@ -194,8 +198,13 @@ pub fn score<'py>(
     mut room: Room<'py>,
     output: &str,
     threads: usize,
+    own: Option<(PyReadonlyArray1<'py, i32>, PyReadonlyArray1<'py, f64>)>,
 ) -> PyResult<(usize, Vec<usize>)> {
     let output = output_named(output)?;
+    let own = match &own {
+        Some((labels, scores)) => Some((slice(labels)?, slice(scores)?)),
+        None => None,
+    };
     let (prior, fallback) = (slice(&log_prior)?, slice(&fallback)?);
     if blocks.iter().any(|block| block.classes() != prior.len()) {
         return Err(PyValueError::new_err("the blocks do not have one class for each prior"));
@@ -213,8 +222,38 @@ pub fn score<'py>(
         }
         Room::Best(best) => (best.as_array().len(), Results::Best(best.as_slice_mut().map_err(scattered)?)),
     };
-    let notes = py.detach(|| score_rows(n, &scorers, prior, fallback, results, threads)).map_err(raise)?;
+    let notes =
+        py.detach(|| score_rows(n, &scorers, prior, fallback, own, results, threads)).map_err(raise)?;
     Ok((notes.impossible, notes.incomplete))
+}
+
+/// The score of every row for its own class once it is taken out; NaN where that has to be found in another way.
+#[pyfunction]
+#[allow(clippy::too_many_arguments)]
+pub fn own<'py>(
+    py: Python<'py>,
+    cells: Cells<'py>,
+    reading: Reading,
+    labels: PyReadonlyArray1<'py, i32>,
+    constant: PyReadonlyArray1<'py, f64>,
+    base: Array<'py>,
+    anchor: Array<'py>,
+    q: Array<'py>,
+    p: Array<'py>,
+    threads: usize,
+) -> PyResult<Bound<'py, PyArray1<f64>>> {
+    let labels = slice(&labels)?;
+    let removal = Removal {
+        constant: slice(&constant)?,
+        base: flat(&base)?,
+        anchor: flat(&anchor)?,
+        q: flat(&q)?,
+        p: flat(&p)?,
+    };
+    let found = dispatch!(&cells, reading.0, py,
+        dense => own_scores(&dense, labels, removal, threads),
+        _sparse => Err(Fault::shape("sparse cells cannot be taken out one by one")));
+    Ok(found.map_err(raise)?.into_pyarray(py))
 }
 
 /// Turns joint log scores into probabilities in place; says how many rows were impossible.

@@ -34,6 +34,9 @@ class Block(Protocol):
     def canonical(self) -> Block:
         """The same cells, each stored once."""
 
+    def lengths(self) -> Floats:
+        """The sum of the observed cells of every row."""
+
 
 @dataclass(frozen=True)
 class DenseBlock:
@@ -59,6 +62,10 @@ class DenseBlock:
     def canonical(self) -> DenseBlock:
         """Dense cells are each there once."""
         return self
+
+    def lengths(self) -> Floats:
+        """The sum of the observed cells of every row."""
+        return np.asarray(np.nansum(self.numbers(), axis=1))
 
 
 @dataclass(frozen=True)
@@ -90,6 +97,10 @@ class ColumnsBlock:
         """Dense cells are each there once."""
         return self
 
+    def lengths(self) -> Floats:
+        """The sum of the observed cells of every row."""
+        return np.asarray(np.nansum(self.numbers(), axis=1))
+
 
 @dataclass(frozen=True)
 class LevelsBlock:
@@ -116,6 +127,10 @@ class LevelsBlock:
     def canonical(self) -> LevelsBlock:
         """Dense cells are each there once."""
         return self
+
+    def lengths(self) -> Floats:
+        """The sum of the observed cells of every row."""
+        return np.asarray(np.nansum(self.numbers(), axis=1))
 
 
 @dataclass(frozen=True)
@@ -156,6 +171,11 @@ class SparseBlock:
         matrix = self.matrix.copy()
         matrix.sum_duplicates()
         return SparseBlock(matrix.data, matrix.indices, matrix.indptr, self.shape)
+
+    def lengths(self) -> Floats:
+        """The sum of the observed cells of every row."""
+        row = np.repeat(np.arange(self.shape[0]), np.diff(self.indptr))
+        return np.bincount(row, np.nan_to_num(self.data, copy=True), self.shape[0]).astype(np.float64)
 
 
 @dataclass(frozen=True)

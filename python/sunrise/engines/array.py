@@ -7,16 +7,15 @@ It is the oracle: every other engine is compared with it. Two methods, the two e
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sunrise import _native
-from sunrise.arrays import Codes, Floats, Integers, Mask
+from sunrise.arrays import Codes, Floats, Integers
 from sunrise.data.batch import Batch, Block
-from sunrise.forms import Form
+from sunrise.forms import Form, Removal
 from sunrise.moments import Moments
 from sunrise.stats import Counts, Sums
 from sunrise.support import Support
@@ -25,6 +24,11 @@ from sunrise.terms import LEVEL, X2, Term
 
 def read(block: Block, support: Support, rows: Any = slice(None)) -> Floats:
     """The views of the cells of some rows, refusing cells outside the support."""
+    return support.seen(numbers(block, support, rows))
+
+
+def numbers(block: Block, support: Support, rows: Any = slice(None)) -> Floats:
+    """The cells of some rows, refusing those outside the support."""
     x = block.numbers(rows)
     # Written so that a missing cell (NaN) is never refused.
     refused = {
@@ -38,9 +42,7 @@ def read(block: Block, support: Support, rows: Any = slice(None)) -> Floats:
             row, column = (int(k) for k in np.argwhere(bad)[0])
             place = row if isinstance(rows, slice) else int(rows[row])
             raise _native.CellError(why, place, column, float(x[row, column]))
-    if support.above is not None:
-        x = np.where(np.isnan(x), x, (x > support.above).astype(float))
-    return support.seen(x)
+    return support.read(x)
 
 
 def totals(codes: Codes, weight: Floats | None, n_classes: int) -> tuple[Integers, Floats]:
@@ -153,14 +155,20 @@ def score(
     fallback: Floats,
     output: str | None,
     threads: int,
+    own: tuple[Codes, Floats] | None = None,
 ) -> tuple[NDArray[Any], int]:
-    """Score rows: joint, log_proba or proba as rows x classes, None for the best class; and impossible rows."""
+    """Score rows: joint, log_proba or proba as rows x classes, None for the best class; and impossible rows.
+
+    `own` replaces the score of every row for one class, its own.
+    """
     shape = batch.n_rows, len(log_prior)
     total, impossible = np.broadcast_to(log_prior, shape), np.zeros(shape)
     for block, support, form in zip(batch.blocks, supports, forms, strict=True):
         total = total + summed(block, support, form.finite, len(log_prior))
         if form.impossible is not None:
             impossible = impossible + summed(block, support, form.impossible, len(log_prior))
+    if own is not None:
+        total, impossible = replaced(total, *own), replaced(impossible, own[0], np.zeros(len(own[0])))
     total = forbid(total, impossible)
     if output is not None:
         return normalise(total, fallback, output)
@@ -168,8 +176,20 @@ def score(
     return np.where(nowhere, fallback, total).argmax(axis=1), int(nowhere.sum())
 
 
-def carried(block: Block, log_carrier: Callable[[Floats], Floats], known: Mask) -> Floats:
-    """The part of the log density of every row that has no class in it, of the columns that say anything."""
-    step = max(1, PIECE // max(1, block.shape[1]))
-    pieces = (block.numbers(slice(start, start + step)) for start in range(0, block.shape[0], step))
-    return np.concatenate([np.empty(0), *(log_carrier(np.where(known, x, np.nan)) for x in pieces)])
+def replaced(scores: Floats, y: Codes, own: Floats) -> Floats:
+    """Scores with those of one class for every row replaced."""
+    scores = np.array(scores)
+    scores[np.arange(len(y)), y] = own
+    return scores
+
+
+def own(block: Block, support: Support, y: Codes, removal: Removal, threads: int) -> Floats:
+    """The score of every row for its own class once it is taken out; NaN where nothing would be left."""
+    found = (removal.cells(read(block, support, rows), y[rows]).sum(axis=1) for rows in pieces(block))
+    return np.concatenate([np.empty(0), *found])
+
+
+def pieces(block: Block, n_classes: int = 1) -> list[slice]:
+    """The rows of a block in pieces whose cells times classes take little memory."""
+    step = max(1, PIECE // max(1, block.shape[1] * n_classes))
+    return [slice(start, start + step) for start in range(0, block.shape[0], step)]

@@ -15,7 +15,7 @@ from sunrise import _native
 from sunrise.arrays import Codes, Floats
 from sunrise.data.batch import Batch, Block, SparseBlock
 from sunrise.engines import array
-from sunrise.forms import Form, Linear, Table
+from sunrise.forms import Form, Linear, Removal, Table
 from sunrise.moments import Moments
 from sunrise.stats import Counts, Sums
 from sunrise.support import REAL, Support
@@ -179,17 +179,40 @@ def score(
     fallback: Floats,
     output: Any,
     threads: int,
+    own: tuple[Codes, Floats] | None = None,
 ) -> tuple[NDArray[Any], int]:
-    """Score rows: joint, log_proba or proba as rows x classes, None for the best class; and impossible rows."""
-    rest = supports, forms, log_prior, fallback, output, threads
+    """Score rows: joint, log_proba or proba as rows x classes, None for the best class; and impossible rows.
+
+    `own` replaces the score of every row for one class, its own.
+    """
+    rest = supports, forms, log_prior, fallback, output, threads, own
     try:
         return _score(batch, *rest)
     except _native.NotCanonical:
         return _score(Batch(batch.n_rows, tuple(block.canonical() for block in batch.blocks)), *rest)
 
 
+def own(block: Block, support: Support, y: Codes, removal: Removal, threads: int) -> Floats:
+    """The score of every row for its own class once it is taken out; NaN where nothing would be left."""
+    base, anchor, q, p = (np.ascontiguousarray(part) for part in removal)
+    cells, constant = block.native(support.views), base.sum(axis=1)
+    return _native.own(cells, support.reading, y, constant, base, anchor, q, p, threads)
+
+
+def normalise(scores: Floats, fallback: Floats, output: Any) -> tuple[Floats, int]:
+    """From joint log scores to (log-)probabilities, in place; impossible rows get the fallback and are counted."""
+    return scores, _native.normalise(scores, fallback, output)
+
+
 def _score(
-    batch: Batch, supports: Any, forms: Any, log_prior: Floats, fallback: Floats, output: Any, threads: int
+    batch: Batch,
+    supports: Any,
+    forms: Any,
+    log_prior: Floats,
+    fallback: Floats,
+    output: Any,
+    threads: int,
+    own: tuple[Codes, Floats] | None,
 ) -> tuple[NDArray[Any], int]:
     n, n_classes = batch.n_rows, len(log_prior)
     forbidden = _impossible(batch, supports, forms, n_classes, threads)
@@ -199,7 +222,9 @@ def _score(
     if forbidden is None and not pointwise:
         # One pass straight to the output.
         room: NDArray[Any] = np.empty(n, np.int64) if output is None else np.empty((n, n_classes))
-        impossible, incomplete = _native.score(blocks, log_prior, fallback, room, output or "joint", threads)
+        impossible, incomplete = _native.score(
+            blocks, log_prior, fallback, room, output or "joint", threads, own
+        )
         if not incomplete:
             return room, impossible
     # Rows whose missing cells change the weight of the others are scored anew before all are normalised.
@@ -214,7 +239,11 @@ def _score(
                 )
     for block, support, form in pointwise:
         values += array.summed(block, support, form, n_classes)
+    if own is not None:
+        values = array.replaced(values, *own)
     if forbidden is not None:
+        if own is not None:
+            forbidden = array.replaced(forbidden, own[0], np.zeros(n))
         values = array.forbid(values, forbidden)
     impossible = _native.normalise(values, fallback, output or "log_proba")
     return (values.argmax(axis=1) if output is None else values), impossible

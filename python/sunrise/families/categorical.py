@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from sunrise.arrays import Codes, Floats, Integers, Mask
+from sunrise.arrays import Codes, Floats, Integers, Mask, Positions
 from sunrise.conjugate import Dirichlet, log
 from sunrise.derived import Fitted, Settings
 from sunrise.evidence import CountsOfCounts
@@ -195,6 +195,29 @@ class Categorical(Smoothed, Family):
         log_unseen = log_other if self.unseen == "reserve" else np.zeros_like(log_other)
         known = stats.by_column(stats.rows).sum(axis=0) > 0
         return CategoricalParams(stats, sizes, log_level, log_other, log_unseen, known)
+
+    def left_out(self, stats: Counts, x: Floats, c: Codes, j: Positions, w: Floats) -> Floats:
+        """Log of the share of the cell's level without it; NaN where its class never had it."""
+        form = self.form(self.params(stats, np.ones(1)))
+        place = form.places(x, j)
+        level, other = self._alphas(stats)
+        at = stats.offsets[j] + np.minimum(place, np.maximum(np.diff(stats.offsets)[j] - 1, 0))
+        own, rows = stats.weight[c, at], stats.rows[c, at]
+        level, other = (np.broadcast_to(a, (len(stats.rows), a.shape[1])) for a in (level, other))
+        above = 1.0 if self.estimate == "map" else 0.0
+
+        def taken(cells: Floats) -> Floats:
+            return np.maximum(cells - above, 0.0)
+
+        rest = self._rest(stats)
+        total = stats.by_column(taken(stats.weight + level)) + taken(other) * rest
+        left = taken(np.maximum(own - w, 0.0) + level[c, at])
+        total_left = total[c, j] - taken(own + level[c, at]) + left
+        cells = log(left) - log(np.where(total_left > 0, total_left, 1.0))
+        blank = -np.log(np.maximum(np.diff(stats.offsets) + rest, 1))[j]
+        cells = np.where(total_left > 0, cells, blank)
+        held = (place < np.diff(stats.offsets)[j]) & (rows >= (w > 0)) & (own - w >= -1e-9 * own)
+        return np.where(held, cells, np.nan)
 
     def form(self, params: CategoricalParams) -> Table:
         """Look the level up."""

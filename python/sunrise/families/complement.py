@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sunrise.arrays import Codes, Floats, Mask
+from sunrise.conjugate import log
 from sunrise.derived import Fitted, Settings
-from sunrise.families.multinomial import log_shares, rates
-from sunrise.family import Family
+from sunrise.families.multinomial import log_shares, rates, shares_without, taken_too_much
+from sunrise.family import Cells, Family
 from sunrise.forms import Composition, Linear
 from sunrise.given import given_parameters
 from sunrise.single import DiscreteNB
@@ -45,6 +46,7 @@ class Complement(Smoothed, Family):
     terms = (X,)
     generative = False
     joint = True
+    shared = True
     alpha: Any = 1.0
     norm: bool = False
 
@@ -69,6 +71,31 @@ class Complement(Smoothed, Family):
         return ComplementParams(
             log_theta, np.divide(logged, total, out=np.zeros_like(logged), where=total != 0), known
         )
+
+    def left_out_rows(self, stats: Sums, rows: Cells, y: Codes, w: Floats) -> Floats | None:
+        """Every class but a row's own loses its counts; None where counts are missing, or a weight is infinite."""
+        params = self.params(stats, np.ones(len(stats.x)))
+        missing = stats.seen.shape[1] > 1 and (stats.seen != stats.seen[:, :1]).any()
+        if missing or not np.isfinite(params.log_theta).all():
+            return None
+        counts, j, taken = others(stats.x), rows.column, w[rows.row] * rows.x
+        found = np.full((rows.n_rows, len(stats.x)), np.nan)
+        for k in range(len(stats.x)):
+            left = counts[k, j] - taken
+            score = shares_without(self, counts, left, rows, np.full_like(y, k))
+            norm = self._norm_without(counts[k], left, rows) if self.norm else np.full(rows.n_rows, -1.0)
+            score = np.divide(score, norm, out=np.zeros_like(score), where=norm != 0)
+            found[:, k] = np.where(y == k, np.nan, score)
+        own = stats.x[y[rows.row], j]
+        return np.where(taken_too_much(own - taken, own, rows)[:, None], np.inf, found)
+
+    def _norm_without(self, counts: Floats, left: Floats, rows: Cells) -> Floats:
+        """The sum of the log shares of one class without each of the rows."""
+        alpha = np.broadcast_to(0.0 if self.estimate == "mle" else self.alpha.value, counts.shape)
+        before, after = counts + alpha, np.maximum(left, 0.0) + alpha[rows.column]
+        logs = log(before).sum() - rows.by_row(log(before[rows.column]) - log(after))
+        total = before.sum() - rows.by_row(before[rows.column] - after)
+        return np.asarray(logs - len(counts) * log(total))
 
     def form(self, params: ComplementParams) -> Linear:
         """A count times the weight of its column."""

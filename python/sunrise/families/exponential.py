@@ -72,11 +72,16 @@ class Exponential(TwoNumbers, Family):
 
     def log_evidence(self, stats: Sums) -> Floats:
         """Closed form; a column that says nothing adds nothing."""
-        return np.where(stats.pooled().x[0] > 0, super().log_evidence(stats), 0.0)
+        return np.where(self._known(stats), super().log_evidence(stats), 0.0)
+
+    def _known(self, stats: Sums) -> Mask:
+        """Columns in which anything but 0 was observed, or is expected."""
+        expected = np.broadcast_to(self.prior_rate, stats.x.shape).any(axis=0)
+        return np.asarray(((stats.pooled().x[0] > 0) | expected) & stats.known)
 
     def params(self, stats: Sums, class_weight: Floats) -> ExponentialParams:
         """Rates by the estimate; 1 where nothing is known, those of all classes where a class saw nothing."""
-        known, point = stats.pooled().x[0] > 0, self.point(stats)
+        known, point = self._known(stats), self.point(stats)
         blind = known & ((stats.rows == 0) & (point.shape == 0))
         rate = np.where(blind, self.point(stats.pooled()).mean, point.mean)
         rate = np.where(known, rate, 1.0)
@@ -105,7 +110,7 @@ class Exponential(TwoNumbers, Family):
 
     def drawn(self, stats: Sums, n: int, rng: np.random.Generator, class_weight: Floats) -> ExponentialParams:
         """Rates from their posterior."""
-        known = stats.pooled().x[0] > 0
+        known = self._known(stats)
         return ExponentialParams(
             np.where(known, as_classes(self.posterior(stats).sample(n, rng)), 1.0), known
         )

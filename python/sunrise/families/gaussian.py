@@ -11,17 +11,25 @@ from numpy.typing import ArrayLike
 from scipy.special import ndtri
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from sunrise.arrays import Codes, Floats, Mask
+from sunrise.arrays import Codes, Floats, Mask, Positions
 from sunrise.conjugate import NormalInverseGamma
 from sunrise.derived import Fitted, Settings
 from sunrise.estimator import COMMON_CONSTRAINTS
 from sunrise.family import Complaint, Family
-from sunrise.forms import Form, Linear
+from sunrise.forms import Form, Linear, Removal
 from sunrise.given import given_parameters
 from sunrise.information import CUTS
 from sunrise.look import Look
 from sunrise.moments import Moments
-from sunrise.priors import NormalPrior, check_priors, given_normal, no_likelihood, student, too_large
+from sunrise.priors import (
+    NormalPrior,
+    check_priors,
+    given_normal,
+    no_likelihood,
+    own_removal,
+    student,
+    too_large,
+)
 from sunrise.single import OneFamily
 from sunrise.stats import per_row
 from sunrise.support import REAL, Support
@@ -135,6 +143,18 @@ class Gaussian(NormalPrior, Family):
             own = np.divide(squares, weight, out=np.zeros_like(squares), where=weight > 0)
             var = np.where(seen | self.shared_variance, own, per_row(pooled.squared_error, pooled)) + epsilon
         return GaussianParams(mean, var, epsilon, stats.observed > 0)
+
+    def removal(self, stats: Moments, w: Floats) -> Removal | None:
+        """How cells are taken out of their class; a shared variance would change every class."""
+        if self.shared_variance:
+            return None
+        if self._unlike_a_prior:
+            return own_removal(stats, w[:, None], self.epsilon or 0.0, self.laplace)
+        return super().removal(stats, w)
+
+    def left_out(self, stats: Moments, x: Floats, c: Codes, j: Positions, w: Floats) -> Floats:
+        """As any, unless a shared variance loses the cell in every class."""
+        return np.full(len(x), np.nan) if self.shared_variance else super().left_out(stats, x, c, j, w)
 
     def posterior(self, stats: Moments) -> NormalInverseGamma:
         """Normal-inverse-gamma of the mean and the variance."""

@@ -13,7 +13,7 @@ from sunrise.arrays import Codes, Floats, Mask
 from sunrise.conjugate import Beta, Dirichlet, log
 from sunrise.derived import Fitted, Settings
 from sunrise.evidence import CountsOfCounts
-from sunrise.family import Family
+from sunrise.family import Cells, Family
 from sunrise.forms import Composition, Form, Linear, Pointwise
 from sunrise.given import given_parameters
 from sunrise.priors import as_classes
@@ -55,6 +55,26 @@ def log_shares(counts: Floats, alpha: Alpha, known: Mask, estimate: str | None =
     theta = np.full(counts.shape, -np.inf)
     theta[:, known] = log_mean
     return theta
+
+
+def shares_without(family: Smoothed, counts: Floats, left: Floats, rows: Cells, y: Codes) -> Floats:
+    """The score of rows by the shares of class y, of whose counts this is `left` for the cells of the rows."""
+    c, j = y[rows.row], rows.column
+    alpha = np.broadcast_to(0.0 if family.estimate == "mle" else family.alpha.value, counts.shape)
+    above = 1.0 if family.estimate == "map" else 0.0
+    before = np.maximum(counts + alpha - above, 0.0)
+    after = np.maximum(np.maximum(left, 0.0) + alpha[c, j] - above, 0.0)
+    total = before.sum(axis=1)[y] - rows.by_row(before[c, j] - after)
+    length = rows.by_row(rows.x)
+    # A class that has no counts left has even shares.
+    blank = total <= 0
+    scores = rows.by_row(rows.x * log(after)) - length * log(np.where(blank, 1.0, total))
+    return np.where(blank, -length * np.log(counts.shape[1]), scores)
+
+
+def taken_too_much(left: Floats, before: Floats, rows: Cells) -> Mask:
+    """Rows that hold more than there was."""
+    return rows.by_row(left < -1e-9 * before) > 0
 
 
 def polya(concentration: Floats) -> Pointwise:
@@ -120,6 +140,21 @@ class Multinomial(Smoothed, Family):
         log_theta = log_shares(counts, self.alpha, stats.known, self.estimate)
         predictive = Dirichlet(counts + self.alpha.value) if self.estimate == "predictive" else None
         return MultinomialParams(log_theta, stats.known, predictive)
+
+    def left_out_rows(self, stats: Sums, rows: Cells, y: Codes, w: Floats) -> Floats | None:
+        """The shares of a row's own class without its counts; None where counts are missing."""
+        if stats.seen.shape[1] > 1 and (stats.seen != stats.seen[:, :1]).any():
+            return None
+        x, c, j = rows.x, y[rows.row], rows.column
+        left = stats.x[c, j] - w[rows.row] * x
+        if self.estimate == "predictive":
+            alpha = np.broadcast_to(self.alpha.value, stats.x.shape)
+            total = (stats.x + alpha).sum(axis=1)[y] - w * rows.by_row(x)
+            found = rows.by_row(log_rising(np.maximum(left, 0.0) + alpha[c, j], x))
+            found -= log_rising(total, rows.by_row(x))
+        else:
+            found = shares_without(self, stats.x, left, rows, y)
+        return np.where(taken_too_much(left, stats.x[c, j], rows), np.inf, found)
 
     def form(self, params: MultinomialParams) -> Form:
         """A count times the log of its column's share; of the predictive distribution a Polya urn's."""

@@ -1,0 +1,202 @@
+"""Calibration: one temperature, or one weight per column, with class offsets, fitted on leave-one-out scores.
+
+Minimised is the mean log loss of rows that were taken out of their own statistics, plus a pull of the weights to
+their mean, of that mean to 1 and of the offsets to 0 (see `columns` and `temperature`), which vanishes as rows grow.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sunrise import engines
+from sunrise.arrays import Codes, Floats, Positions
+from sunrise.calibration import Calibration
+from sunrise.leave_out import LeaveOneOut
+
+#: The most numbers (rows x classes x columns) that are held; of more rows, every second, third, ... is taken.
+MOST = 1 << 25
+#: A cell that is impossible counts as this improbable, so that a weight can still make it less so.
+IMPOSSIBLE = -745.0
+
+#: How strongly the mean weight is drawn to 1, and the offsets to 0.
+PULL, OFFSET_PULL = 0.1, 1e-4
+
+
+def calibration(rows: LeaveOneOut, kind: str) -> Calibration:
+    """Fit a calibration to the leave-one-out scores of rows."""
+    fitted = rows.fitted
+    n_columns, classes = len(fitted.schema.names), fitted.classes.tolist()
+    weights, exponents = np.ones(n_columns), np.zeros(n_columns)
+    use = np.flatnonzero((rows.w > 0) & ~rows.alone)
+    if len(use) == 0 or len(classes) < 2 or not fitted.parts:
+        return Calibration(kind, weights, exponents, dict.fromkeys(classes, 0.0))
+    offsets = (_columns if kind == "columns" else _temperature)(rows, use, weights, exponents)
+    return Calibration(kind, weights, exponents, dict(zip(classes, (float(d) for d in offsets), strict=True)))
+
+
+def _prior(rows: LeaveOneOut, use: Positions) -> Floats:
+    """Log class prior of the rows without themselves, as the data have it: offsets must not undo another."""
+    fitted, y = rows.fitted, rows.y[use]
+    if not fitted.is_generative:
+        return np.zeros((len(use), len(fitted.classes)))
+    with np.errstate(divide="ignore"):
+        prior = np.tile(np.log(fitted.stats.weight / fitted.stats.weight.sum()), (len(use), 1))
+    prior[np.arange(len(y)), y] += np.log1p(-rows.w[use] / fitted.stats.weight[y])
+    return prior
+
+
+def _sampled(use: Positions, numbers: int) -> Positions:
+    """Every row, or of very many every second, third, ..."""
+    return use[:: max(1, -(-len(use) * numbers // MOST))]
+
+
+def _weights(rows: LeaveOneOut, use: Positions) -> Floats:
+    w = np.ones(len(use)) if rows.weight is None else rows.weight[use]
+    return np.asarray(w / w.sum())
+
+
+class _Loss:
+    """Mean log loss of rows of class y with these weights and priors, as a function of their scores."""
+
+    def __init__(self, y: Codes, weight: Floats, prior: Floats) -> None:
+        self.prior, self.weight, self._own = prior, weight, (np.arange(len(y)), y)
+
+    def __call__(self, scores: Floats) -> tuple[float, Floats]:
+        """The loss, and its slope in every score: rows x classes."""
+        log_p, _ = engines.choose().normalise(scores + self.prior, self.prior[0], "log_proba")
+        slope = np.exp(log_p)
+        slope[self._own] -= 1.0
+        return -float(self.weight @ log_p[self._own]), slope * self.weight[:, None]
+
+
+def _columns(rows: LeaveOneOut, use: Positions, weights: Floats, exponents: Floats) -> Floats:
+    """One weight for every column, or block of columns that are one distribution; the offsets.
+
+    Minimises loss + (1 / n) [sum_j (w_j - mean w)^2 + 0.1 J (mean w - 1)^2 + 1e-4 sum_c d_c^2] over w >= 0, which is
+    convex.
+    """
+    fitted = rows.fitted
+    places = [
+        columns
+        for part in fitted.parts
+        for columns in ([list(part.columns)] if part.family.joint else [[j] for j in part.columns])
+    ]
+    n_classes, n_weights = len(fitted.classes), len(places)
+    use = _sampled(use, n_classes * n_weights)
+    cells = _told(rows, use, n_weights)
+    loss = _Loss(rows.y[use], _weights(rows, use), _prior(rows, use))
+    n = float(len(use) if rows.weight is None else rows.weight[use].sum())
+    cells = cells.reshape(-1, n_weights)
+    scale = np.sqrt(np.maximum(np.einsum("ij,ij->j", cells, cells) / len(use), 1e-12))
+
+    def objective(v: Floats) -> tuple[float, Floats]:
+        w, d = v[:n_weights] / scale, v[n_weights:]
+        value, slope = loss((cells @ w).reshape(-1, n_classes) + d)
+        mean = w.mean()
+        value += (((w - mean) ** 2).sum() + PULL * n_weights * (mean - 1.0) ** 2 + OFFSET_PULL * d @ d) / n
+        on_w = cells.T @ slope.ravel() + (2.0 * (w - mean) + 2.0 * PULL * (mean - 1.0)) / n
+        return value, np.concatenate([on_w / scale, slope.sum(axis=0) + 2.0 * OFFSET_PULL * d / n])
+
+    bounds = [(0.0, None)] * n_weights + [(None, None)] * n_classes
+    found = _minimum(objective, np.concatenate([scale, np.zeros(n_classes)]), bounds)
+    for columns, w in zip(places, found[:n_weights] / scale, strict=True):
+        weights[columns] = w
+    return np.asarray(found[n_weights:])
+
+
+def _told(rows: LeaveOneOut, use: Positions, n_weights: int) -> Floats:
+    """What every column adds to the scores of the rows without themselves: rows x classes x weights.
+
+    Given as differences from their mean over the classes, which changes no probability and keeps numbers small.
+    """
+    fitted = rows.fitted
+    told = np.empty((len(use), len(fitted.classes), n_weights))
+    first = 0
+    for k, part in enumerate(fitted.parts):
+        if part.family.joint:
+            told[:, :, first] = rows.block(k)[use]
+            first += 1
+            continue
+        n = len(part.columns)
+        every = len(use) == rows.batch.n_rows
+        step = max(1, MOST // (8 * n * len(fitted.classes)))
+        for start in range(0, len(use), step):
+            here = slice(start, start + step)
+            which: Any = here if every else use[here]
+            told[here, :, first : first + n] = rows.cells(k, which)
+        first += n
+    return _settled(told, rows, use)
+
+
+def _settled(told: Floats, rows: LeaveOneOut, use: Positions) -> Floats:
+    """Scores without infinities, and without those that could not be worked out, which then say nothing."""
+    told = np.maximum(np.where(np.isnan(told), 0.0, told), IMPOSSIBLE)
+    return np.asarray(told - told.mean(axis=1, keepdims=True))
+
+
+def _temperature(rows: LeaveOneOut, use: Positions, weights: Floats, exponents: Floats) -> Floats:
+    """One temperature for all columns, an exponent on the length of every joint block; the offsets.
+
+    Minimises loss + (1 / n) [0.1 (t - 1)^2 + 0.1 sum_b g_b^2 + 1e-4 sum_c d_c^2], with the score
+    t (sum of the other columns + sum_b (length_b + 1)^g_b block_b).
+    """
+    fitted = rows.fitted
+    n_classes = len(fitted.classes)
+    use = _sampled(use, n_classes * len(fitted.parts))
+    joint = [k for k, part in enumerate(fitted.parts) if part.family.joint]
+    rest = [k for k in range(len(fitted.parts)) if k not in joint]
+    blocks = [sum(_settled(rows.block(k)[use], rows, use) for k in rest)] if rest else []
+    blocks += [_settled(rows.block(k)[use], rows, use) for k in joint]
+    told = np.stack(blocks, axis=0)
+    lengths = np.zeros((len(blocks), len(use)))
+    for at, k in enumerate(joint, start=len(blocks) - len(joint)):
+        lengths[at] = np.log1p(rows.batch.blocks[k].lengths()[use])
+    middle = lengths.mean(axis=1)
+    lengths -= middle[:, None]
+    loss = _Loss(rows.y[use], _weights(rows, use), _prior(rows, use))
+    n, n_joint = float(len(use) if rows.weight is None else rows.weight[use].sum()), len(joint)
+
+    def parts(v: Floats) -> tuple[Floats, Floats]:
+        exponent = np.concatenate([np.zeros(len(blocks) - n_joint), v[1 : 1 + n_joint]])
+        return exponent, np.exp(v[0] + exponent[:, None] * lengths)[:, :, None] * told
+
+    def objective(v: Floats) -> tuple[float, Floats]:
+        exponent, scores = parts(v)
+        d = v[1 + n_joint :]
+        value, slope = loss(scores.sum(axis=0) + d)
+        # The temperature at length 0 is what is drawn to 1.
+        t = np.exp(v[0] - exponent @ middle)
+        value += (PULL * (t - 1.0) ** 2 + PULL * exponent @ exponent + OFFSET_PULL * d @ d) / n
+        by_row = (scores * slope).sum(axis=2)
+        on_t = 2.0 * PULL * (t - 1.0) * t / n
+        on_g = ((by_row * lengths).sum(axis=1) - on_t * middle + 2.0 * PULL * exponent / n)[
+            len(blocks) - n_joint :
+        ]
+        on_d = slope.sum(axis=0) + 2.0 * OFFSET_PULL * d / n
+        return value, np.concatenate([[by_row.sum() + on_t], on_g, on_d])
+
+    nothing = np.zeros(1 + n_joint + n_classes)
+    starts = [np.concatenate([[-step], nothing[1:]]) for step in np.arange(0.0, 9.0)]
+    start = min(starts, key=lambda v: objective(v)[0])
+    found = _minimum(objective, start, [(-30.0, 5.0)] + [(-3.0, 3.0)] * n_joint + [(None, None)] * n_classes)
+    exponent, _ = parts(found)
+    weights[:] = np.exp(found[0] - exponent @ middle)
+    for at, k in enumerate(joint, start=len(blocks) - n_joint):
+        exponents[list(fitted.parts[k].columns)] = exponent[at]
+    return np.asarray(found[1 + n_joint :])
+
+
+def _minimum(objective: Any, start: Floats, bounds: Any) -> Floats:
+    from scipy.optimize import minimize  # takes as long to import as all of this package
+
+    found = minimize(
+        objective,
+        start,
+        jac=True,
+        method="L-BFGS-B",
+        bounds=bounds,
+        options={"maxiter": 500, "ftol": 1e-10, "gtol": 1e-7},
+    )
+    return np.asarray(found.x)

@@ -1,0 +1,134 @@
+"""Honest numbers: leave-one-out scores, calibrated probabilities, and how sure the model is of them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from sunrise import labels
+from sunrise.arrays import Floats
+from sunrise.calibrate import calibration
+from sunrise.data import read
+from sunrise.data.frame import Frame
+from sunrise.derived import Derived
+from sunrise.leave_out import LeaveOneOut, LooScore
+from sunrise.present import present
+from sunrise.stats import Stats
+
+
+class Calibrated(NamedTuple):
+    """How the scores of a model are calibrated.
+
+    `weights` and `exponents` are by column, or by the columns of a block that are one distribution; `offsets` by class.
+    """
+
+    kind: str
+    weights: dict[Any, float]
+    exponents: dict[Any, float]
+    offsets: dict[Any, float]
+    stale: bool
+
+
+class Honest(BaseEstimator):  # type: ignore[misc]
+    """What a model says of its own reliability."""
+
+    stats_: Stats
+    _fitted: Derived
+    _columns: Any
+    _open: Any
+    _require_fitted: Any
+    _refuse_fixed_parameters: Any
+
+    def leave_one_out(self, X: Any, y: Any, sample_weight: Any = None) -> Floats:
+        """Log-probability of every class for every fitted row, with the row itself taken out of the statistics.
+
+        Everything that was chosen from the data (families, levels, prior scales, alphas, calibration) stays as it is;
+        no model is refitted. A class that is left without rows has -inf.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            Rows, labels and weights that the model was fitted to: all of them, or some.
+
+        >>> from sunrise import NaiveBayes
+        >>> table = {"height": [1.62, 1.71, 1.58, 1.93, 1.88, 1.65], "sex": list("ffmmmm")}
+        >>> model = NaiveBayes().fit(table, "sex")
+        >>> np.exp(model.leave_one_out(table, "sex")).round(2)[-2:]
+        array([[0.13, 0.87],
+               [0.61, 0.39]])
+        """
+        return self._left_out(X, y, sample_weight).log_proba()
+
+    def loo_score(self, X: Any, y: Any, sample_weight: Any = None) -> LooScore:
+        """Accuracy and log loss of the model on its own rows, each taken out first, beside those of the class prior.
+
+        >>> from sunrise.datasets import load_house_votes
+        >>> from sunrise import NaiveBayes
+        >>> votes = load_house_votes("pandas").frame
+        >>> score = NaiveBayes().fit(votes, "party").loo_score(votes, "party")
+        >>> round(score.accuracy, 3), round(score.prior_accuracy, 3), score.rows
+        (0.901, 0.614, 435)
+        """
+        rows = self._left_out(X, y, sample_weight)
+        return rows.score(rows.log_proba())
+
+    def recalibrate(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit the calibration anew, on rows that are among the fitted ones; the statistics stay as they are."""
+        kind = self._calibrate_as()
+        if kind is None:
+            raise ValueError(
+                'there is nothing to calibrate: set calibrate="temperature" or calibrate="columns".'
+            )
+        rows = self._left_out(X, y, sample_weight, plain=True)
+        self._with_calibration(calibration(rows, kind))
+        rows = replace(rows, fitted=self._fitted)
+        self.__dict__["loo_score_"] = rows.score(rows.log_proba())
+        return self
+
+    @property
+    def calibration_(self) -> Calibrated | None:
+        """How the scores are calibrated, by names of columns and classes; None where they are not."""
+        if "_fitted" not in self.__dict__:
+            raise AttributeError(f"{type(self).__name__} has no calibration_ before it is fitted")
+        fitted = self._fitted
+        if (found := fitted.calibration) is None:
+            return None
+        names, weights, exponents = self._columns(), {}, {}
+        for part in fitted.parts:
+            joint = part.family.joint
+            for columns in [part.columns] if joint else [(j,) for j in part.columns]:
+                key: Any = tuple(names[j] for j in columns) if joint else names[columns[0]]
+                weights[key] = float(found.weights[columns[0]])
+                if joint:
+                    exponents[key] = float(found.exponents_of_columns[columns[0]])
+        return Calibrated(found.kind, weights, exponents, dict(found.offsets), found.stale)
+
+    def _calibrate_as(self) -> str | None:
+        return getattr(self, "calibrate", None)
+
+    def _with_calibration(self, found: Any) -> None:
+        fitted = self._fitted
+        prior = None if fitted.is_prior_fitted else fitted.class_prior
+        self._fitted = Derived(fitted.settings, fitted.schema, self.stats_, fitted.classes, prior, found)
+
+    def _left_out(self, X: Any, y: Any, sample_weight: Any, plain: bool = False) -> LeaveOneOut:
+        """Fitted rows, read as the model scores them; `plain`, without its calibration."""
+        self._require_fitted()
+        self._refuse_fixed_parameters()
+        fitted = self._fitted.uncalibrated if plain else self._fitted
+        who, table = type(self).__name__, self._open(X, fitting=False)
+        if isinstance(table, Frame):
+            table, y, _ = read.labelled(who, X, table, y)
+        batch, _ = present(table, fitted)
+        found, codes = read.target(who, y, batch.n_rows)
+        place = labels.locate(fitted.classes, found)
+        if (place < 0).any():
+            strange = found[place < 0].tolist()[0]
+            raise ValueError(
+                f"no row of class {strange!r} was fitted; the classes are {fitted.classes.tolist()}."
+            )
+        weight = read.weights(sample_weight, batch.n_rows)
+        return LeaveOneOut(fitted, batch, place.astype(np.int32)[codes], weight)

@@ -1,0 +1,300 @@
+"""Leave-one-out: the scores of rows that are taken out of the statistics, each by itself, without another fit.
+
+Only a row's own statistics are removed. Everything that was chosen from the data (prior scales, alphas, floors,
+levels, calibration) stays as it was, because the families are frozen. Most cells then change the score of their own
+class alone, in a way that needs nothing but the sums of their class and column; the few rows for which that is not
+so are taken out of the whole statistics one by one.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple, NoReturn
+
+import numpy as np
+from scipy import sparse
+
+from sunrise import engines
+from sunrise.arrays import Codes, Floats, Mask
+from sunrise.conjugate import log
+from sunrise.data.batch import Batch, Block, DenseBlock, SparseBlock
+from sunrise.derived import Derived
+from sunrise.engines import array
+from sunrise.family import Cells, Family
+from sunrise.forms import Form, Removal
+from sunrise.moments import LostPrecisionWarning
+from sunrise.score import block_scores, row_factors, scored
+from sunrise.stats import NeverSeenError
+from sunrise.terms import LEVEL
+
+
+class LooScore(NamedTuple):
+    """How good a model is on rows it has not seen, and how good the class prior alone would be.
+
+    `rows` were scored; `left_out` were the only ones of their class, so that nothing was left to score them by.
+    """
+
+    accuracy: float
+    log_loss: float
+    prior_accuracy: float
+    prior_log_loss: float
+    rows: int
+    left_out: int
+
+
+@dataclass(frozen=True)
+class LeaveOneOut:
+    """Rows of a fitted model, each to be scored without itself."""
+
+    fitted: Derived
+    batch: Batch
+    y: Codes
+    weight: Floats | None
+
+    @cached_property
+    def w(self) -> Floats:
+        """The weight with which every row is in the statistics."""
+        w = np.ones(self.batch.n_rows) if self.weight is None else self.weight
+        return w if self.fitted.factors is None else w * self.fitted.factors[self.y]
+
+    @cached_property
+    def alone(self) -> Mask:
+        """Rows that are the only ones of their class."""
+        return np.asarray((self.fitted.stats.rows[self.y] <= 1) & (self.w > 0))
+
+    @cached_property
+    def own_prior(self) -> Floats:
+        """Log of the prior of every row's own class without it."""
+        fitted = self.fitted
+        own = fitted.log_prior[self.y]
+        if fitted.is_prior_fitted and fitted.is_generative:
+            total = fitted.stats.weight[self.y]
+            own = own + log(np.maximum(total - self.w, 0.0)) - log(total)
+        return np.where(self.alone, -np.inf, own)
+
+    def log_proba(self) -> Floats:
+        """Log-probability of every class for every row, rows x classes; -inf for a class that is left without rows."""
+        self._refuse(self.fitted.stats.rows[self.y] < (self.w > 0))
+        fitted, factors = self.fitted, row_factors(self.fitted, self.batch)
+        own, shared = self.own_prior, {}
+        for k, part in enumerate(fitted.parts):
+            factor = factors.get(k, np.ones(1))
+            if part.family.shared:
+                shared[k] = self._shared(k) * (fitted.weights(k) * factor)[:, None]
+            else:
+                own = own + self._own(k) * factor
+        lost = np.isnan(own) | np.any([np.isnan(found).any(axis=1) for found in shared.values()], axis=0)
+        own = np.where(lost | self.alone, -np.inf, own)
+        if shared:
+            total = np.tile(fitted.log_prior, (self.batch.n_rows, 1))
+            for k in range(len(fitted.parts)):
+                if k not in shared:
+                    total += block_scores(fitted, self.batch, k) * factors.get(k, np.ones(1))[:, None]
+            total[np.arange(len(own)), self.y] = own
+            total += np.where(lost[:, None], 0.0, sum(shared.values()))
+            values, nowhere = array.normalise(total, fitted.log_class_prior, "log_proba")
+        else:
+            values, nowhere = scored(fitted, self.batch, "log_proba", (self.y, own))
+            total = scored(fitted, self.batch, "joint", (self.y, own))[0] if nowhere else values
+        if nowhere:
+            impossible = np.isneginf(total).all(axis=1)
+            values[impossible] = self._prior(impossible)
+        for i in np.flatnonzero(lost & ~self.alone).tolist():
+            values[i] = self._one_by_one(i, factors)
+        values[self.alone, self.y[self.alone]] = -np.inf
+        return values
+
+    def cells(self, k: int, rows: Any) -> Floats:
+        """What the columns of block k add to the scores of some rows before calibration: rows x classes x columns."""
+        part, y = self.fitted.parts[k], self.y[rows]
+        x = array.read(self.batch.blocks[k], part.family.support, rows)
+        views = (len(y), len(self.fitted.classes), len(part.columns), -1)
+        every = self.fitted.plain_forms[k].finite.cells(x).reshape(views).sum(axis=3)
+        every[np.arange(len(y)), y] = self._cells(k, rows)
+        return np.asarray(every)
+
+    def block(self, k: int) -> Floats:
+        """What block k adds to the scores of all rows, before any calibration: rows x classes."""
+        if self.fitted.parts[k].family.shared:
+            return self._shared(k)
+        every = block_scores(self.fitted, self.batch, k, plain=True)
+        every[np.arange(len(every)), self.y] = self._own(k)
+        return every
+
+    def _own(self, k: int) -> Floats:
+        """What block k adds to the score of every row's own class without it; NaN where that takes more."""
+        fitted, part, block = self.fitted, self.fitted.parts[k], self.batch.blocks[k]
+        weights = fitted.weights(k)
+        if part.family.joint:
+            return np.asarray(self._rows(k) * weights)
+        if isinstance(block, SparseBlock):
+            if self.weight is None:
+                return self._sparse(k, block)
+        elif (weights == weights[0]).all() and (removal := self._removals[k]) is not None:
+            n_threads = engines.threads(fitted.n_jobs, block.shape[0] * block.shape[1])
+            own = engines.choose().own(block, fitted.supports[k], self.y, removal, n_threads)
+            return np.asarray(weights[0] * own)
+        pieces = ((self._cells(k, rows) * weights).sum(axis=1) for rows in array.pieces(block))
+        return np.concatenate([np.empty(0), *pieces])
+
+    @cached_property
+    def _class_weight(self) -> Floats:
+        """The weight of the rows of every class, where all rows have the same."""
+        factors = self.fitted.factors
+        return np.ones(len(self.fitted.classes)) if factors is None else factors
+
+    @cached_property
+    def _removals(self) -> list[Removal | None]:
+        """How the blocks score cells without themselves where variances are left over and all rows weigh the same."""
+        blocks = zip(self.fitted.parts, self.fitted.blocks, strict=True)
+        if self.weight is not None:
+            return [None for _ in blocks]
+        return [part.family.removal(stats, self._class_weight) for part, stats in blocks]
+
+    def _cells(self, k: int, rows: Any) -> Floats:
+        """What the cells of some rows add to the score of their own class, rows x columns."""
+        family, stats = self.fitted.parts[k].family, self.fitted.blocks[k]
+        if (removal := self._removals[k]) is not None:
+            x = array.read(self.batch.blocks[k], family.support, rows)
+            return removal.cells(x, np.asarray(self.y[rows]))
+        x = array.numbers(self.batch.blocks[k], family.support, rows)
+        cells = np.zeros(x.shape)
+        i, j = np.nonzero(~np.isnan(x))
+        cells[i, j] = family.left_out(stats, x[i, j], self.y[rows][i], j, self.w[rows][i])
+        return cells
+
+    def _sparse(self, k: int, block: SparseBlock) -> Floats:
+        """The same of sparse rows of equal weight: zeros are worked out once for each class."""
+        family, stats, weights = self.fitted.parts[k].family, self.fitted.blocks[k], self.fitted.weights(k)
+        w = self._class_weight
+        n_classes, n_columns = len(self.fitted.classes), block.shape[1]
+        place, j = np.divmod(np.arange(n_classes * n_columns), n_columns)
+        c = place.astype(np.int32)
+        zeros = family.left_out(stats, family.support.read(np.zeros(len(c))), c, j, w[c]) * weights[j]
+        zeros = zeros.reshape(n_classes, n_columns)
+        block = block.canonical()
+        row = np.repeat(np.arange(block.shape[0]), np.diff(block.indptr))
+        x, j, c = family.support.read(block.data.astype(np.float64)), block.indices, self.y[row]
+        seen, cells = ~np.isnan(x), np.zeros(len(x))
+        cells[seen] = family.left_out(stats, x[seen], c[seen], j[seen], w[c[seen]]) * weights[j[seen]]
+        # A zero that no row of its class holds must be covered by a stored cell.
+        never = np.isnan(zeros)
+        zeros = np.where(never, 0.0, zeros)
+        covered = np.bincount(row, never[c, j], block.shape[0])
+        own = zeros.sum(axis=1)[self.y] + np.bincount(row, cells - zeros[c, j], block.shape[0])
+        return np.where(covered == never.sum(axis=1)[self.y], own, np.nan)
+
+    def _rows(self, k: int) -> Floats:
+        """What the rows of a joint block add to the score of their own class."""
+        found = self._joint(k)
+        return np.full(self.batch.n_rows, np.nan) if found is None else found
+
+    def _shared(self, k: int) -> Floats:
+        """What the rows of a block add to the scores of all classes, each of which changes without them."""
+        found = self._joint(k)
+        if found is None:
+            return np.full((self.batch.n_rows, len(self.fitted.classes)), np.nan)
+        return np.where(np.isnan(found), block_scores(self.fitted, self.batch, k, plain=True), found)
+
+    def _joint(self, k: int) -> Floats | None:
+        family = self.fitted.parts[k].family
+        cells = _stored(self.batch.blocks[k])
+        found = None if cells is None else family.left_out_rows(self.fitted.blocks[k], cells, self.y, self.w)
+        if found is not None:
+            self._refuse(np.isposinf(found.reshape(len(found), -1).max(axis=1, initial=-np.inf)))
+        return found
+
+    def _one_by_one(self, i: int, factors: dict[int, Floats]) -> Floats:
+        """The log-probabilities of one row, from the statistics without it."""
+        fitted, y = self.fitted, self.y[i : i + 1]
+        n_classes = len(fitted.classes)
+        total, impossible = fitted.log_prior.copy(), np.zeros(n_classes)
+        total[y] = self.own_prior[i]
+        rest = fitted.stats.weight.copy()
+        rest[y] -= self.w[i]
+        for k, part in enumerate(fitted.parts):
+            family, block = part.family, self.batch.blocks[k]
+            scale = (
+                np.repeat(fitted.weights(k), len(family.support.views)) * factors.get(k, np.ones(i + 1))[i]
+            )
+            x = array.read(block, family.support, slice(i, i + 1))
+            if LEVEL in family.terms:
+                own = self._cells(k, slice(i, i + 1))
+                if np.isnan(own).any():
+                    self._never(i)
+                added = fitted.forms[k].cells(x)[0].sum(axis=1)
+                added[y] = (own * fitted.weights(k)).sum()
+            else:
+                form = self._form_without(i, family, fitted.blocks[k], block, rest).times(scale)
+                added = form.finite.cells(x)[0].sum(axis=1)
+                if form.impossible is not None:
+                    impossible += form.impossible.cells(x)[0].sum(axis=1)
+            total += added
+        score = array.forbid(total[None], impossible[None])
+        return np.asarray(array.normalise(score, self._prior(slice(i, i + 1)), "log_proba")[0][0])
+
+    def _prior(self, rows: Any) -> Floats:
+        """Log class prior of some rows without themselves, uncalibrated: rows x classes."""
+        fitted, y, w = self.fitted, self.y[rows], self.w[rows]
+        prior = np.tile(fitted.log_class_prior, (len(y), 1))
+        if fitted.is_prior_fitted:
+            total = fitted.stats.weight
+            prior[np.arange(len(y)), y] = log(np.maximum(total[y] - w, 0.0) / total.sum())
+        return array.normalise(prior, fitted.log_class_prior, "log_proba")[0]
+
+    def _form_without(self, i: int, family: Family, stats: Any, block: Block, class_weight: Floats) -> Form:
+        """How a block scores once row i is taken out of it."""
+        alone = DenseBlock(block.numbers(slice(i, i + 1)))
+        one = array.accumulate(
+            alone, family.terms, family.kept, self.y[i : i + 1], self.w[i : i + 1], len(class_weight), 1
+        )
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", LostPrecisionWarning)
+                rest = stats - one
+        except NeverSeenError:
+            self._never(i)
+        return family.form(family.params(rest, class_weight))
+
+    def _refuse(self, rows: Mask) -> None:
+        if rows.any():
+            self._never(int(np.argmax(rows)))
+
+    def _never(self, i: int) -> NoReturn:
+        label = self.fitted.classes.tolist()[self.y[i]]
+        raise ValueError(
+            f"row {i} of class {label!r} was never fitted, so it cannot be left out. Give the rows, labels and weights "
+            "of the fit."
+        )
+
+    def score(self, log_proba: Floats) -> LooScore:
+        """Accuracy and log loss, beside those of the prior alone; a row counts by its weight."""
+        weight = np.ones(len(log_proba)) if self.weight is None else self.weight
+        use = (weight > 0) & ~self.alone
+        at, y, w = np.flatnonzero(use), self.y[use], weight[use]
+
+        def both(log_p: Floats) -> tuple[float, float]:
+            if not len(y):
+                return np.nan, np.nan
+            right = log_p.argmax(axis=1) == y
+            return float(np.average(right, weights=w)), float(
+                -np.average(log_p[np.arange(len(y)), y], weights=w)
+            )
+
+        return LooScore(
+            *both(log_proba[at]), *both(self._prior(use)), len(y), int((self.alone & (weight > 0)).sum())
+        )
+
+
+def _stored(block: Block) -> Cells | None:
+    """The cells that are not 0; None where some are missing."""
+    if isinstance(block, SparseBlock):
+        block = block.canonical()
+        x, column = block.data.astype(np.float64), block.indices.astype(np.intp)
+        row = np.repeat(np.arange(block.shape[0]), np.diff(block.indptr))
+    else:
+        matrix = sparse.coo_array(block.numbers())
+        x, row, column = matrix.data, matrix.row, matrix.col
+    return None if np.isnan(x).any() else Cells(x, row, column, block.shape[0])

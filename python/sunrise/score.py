@@ -1,0 +1,59 @@
+"""Scores of rows by a fitted model: every block of columns by an engine, lengths by the calibration."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sunrise import engines
+from sunrise.arrays import Codes, Floats
+from sunrise.data.batch import Batch
+from sunrise.derived import Derived
+
+
+def scored(
+    fitted: Derived, batch: Batch, output: str | None, own: tuple[Codes, Floats] | None = None
+) -> tuple[NDArray[Any], int]:
+    """Joint, log_proba or proba as rows x classes, None for the best class; and how many rows are impossible.
+
+    `own` replaces the score of every row for one class.
+    """
+    cells = batch.n_rows * sum(block.shape[1] for block in batch.blocks)
+    n_threads = engines.threads(fitted.n_jobs, cells)
+    engine, fallback = engines.choose(), fitted.log_class_prior
+    factors = row_factors(fitted, batch)
+    if not factors:
+        return engine.score(  # type: ignore[no-any-return]
+            batch, fitted.supports, fitted.forms, fitted.log_prior, fallback, output, n_threads, own
+        )
+    total = np.tile(fitted.log_prior, (batch.n_rows, 1))
+    for k in range(len(batch.blocks)):
+        total += block_scores(fitted, batch, k) * factors.get(k, np.ones(1))[:, None]
+    if own is not None:
+        total[np.arange(batch.n_rows), own[0]] = own[1]
+    values, impossible = engine.normalise(total, fallback, output or "log_proba")
+    return (values.argmax(axis=1) if output is None else values), impossible
+
+
+def row_factors(fitted: Derived, batch: Batch) -> dict[int, Floats]:
+    """What the score of a block is multiplied by for its length, row by row, where that is calibrated."""
+    if fitted.calibration is None:
+        return {}
+    exponents = fitted.calibration.exponents_of_columns
+    powers = {k: exponents[part.columns[0]] for k, part in enumerate(fitted.parts)}
+    return {k: (batch.blocks[k].lengths() + 1.0) ** g for k, g in powers.items() if g != 0.0}
+
+
+def block_scores(fitted: Derived, batch: Batch, k: int, plain: bool = False) -> Floats:
+    """What one block adds to the score of every class, rows x classes; `plain`, before any calibration."""
+    alone = replace(batch, blocks=(batch.blocks[k],))
+    form = (fitted.plain_forms if plain else fitted.forms)[k]
+    nothing = np.zeros(len(fitted.classes))
+    n_threads = engines.threads(fitted.n_jobs, batch.n_rows * alone.blocks[0].shape[1])
+    values, _ = engines.choose().score(
+        alone, (fitted.supports[k],), (form,), nothing, nothing, "joint", n_threads, None
+    )
+    return values  # type: ignore[no-any-return]
