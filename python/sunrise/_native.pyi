@@ -64,4 +64,13 @@ def own(
     p: Floats,
     threads: int,
 ) -> Floats: ...
+def loss(
+    cells: Floats,
+    prior: Floats,
+    labels: Codes,
+    weight: Floats,
+    columns: Floats,
+    offsets: Floats,
+    threads: int,
+) -> tuple[float, Floats, Floats]: ...
 def normalise(scores: Floats, fallback: Floats, output: Output) -> int: ...

@@ -85,19 +85,19 @@ def _columns(rows: LeaveOneOut, use: Positions, weights: Floats, exponents: Floa
     ]
     n_classes, n_weights = len(fitted.classes), len(places)
     use = _sampled(use, n_classes * n_weights)
-    cells = _told(rows, use, n_weights)
-    loss = _Loss(rows.y[use], _weights(rows, use), _prior(rows, use))
+    told = _told(rows, use, n_weights)
+    scale = np.sqrt(np.maximum(np.einsum("icj,icj->j", told, told) / len(use), 1e-12))
+    rest = _prior(rows, use), rows.y[use], _weights(rows, use)
     n = float(len(use) if rows.weight is None else rows.weight[use].sum())
-    cells = cells.reshape(-1, n_weights)
-    scale = np.sqrt(np.maximum(np.einsum("ij,ij->j", cells, cells) / len(use), 1e-12))
+    n_threads, cells = engines.threads(fitted.n_jobs, told.size), told.ravel()
 
     def objective(v: Floats) -> tuple[float, Floats]:
         w, d = v[:n_weights] / scale, v[n_weights:]
-        value, slope = loss((cells @ w).reshape(-1, n_classes) + d)
+        value, on_w, on_d = engines.choose().loss(cells, *rest, w, d, n_threads)
         mean = w.mean()
         value += (((w - mean) ** 2).sum() + PULL * n_weights * (mean - 1.0) ** 2 + OFFSET_PULL * d @ d) / n
-        on_w = cells.T @ slope.ravel() + (2.0 * (w - mean) + 2.0 * PULL * (mean - 1.0)) / n
-        return value, np.concatenate([on_w / scale, slope.sum(axis=0) + 2.0 * OFFSET_PULL * d / n])
+        on_w = on_w + (2.0 * (w - mean) + 2.0 * PULL * (mean - 1.0)) / n
+        return value, np.concatenate([on_w / scale, on_d + 2.0 * OFFSET_PULL * d / n])
 
     bounds = [(0.0, None)] * n_weights + [(None, None)] * n_classes
     found = _minimum(objective, np.concatenate([scale, np.zeros(n_classes)]), bounds)
@@ -107,9 +107,9 @@ def _columns(rows: LeaveOneOut, use: Positions, weights: Floats, exponents: Floa
 
 
 def _told(rows: LeaveOneOut, use: Positions, n_weights: int) -> Floats:
-    """What every column adds to the scores of the rows without themselves: rows x classes x weights.
+    """What every column adds to the scores of the rows without themselves: rows x classes - 1 x weights.
 
-    Given as differences from their mean over the classes, which changes no probability and keeps numbers small.
+    Given as differences from the first class: only differences matter.
     """
     fitted = rows.fitted
     told = np.empty((len(use), len(fitted.classes), n_weights))
@@ -127,13 +127,13 @@ def _told(rows: LeaveOneOut, use: Positions, n_weights: int) -> Floats:
             which: Any = here if every else use[here]
             told[here, :, first : first + n] = rows.cells(k, which)
         first += n
-    return _settled(told, rows, use)
+    told = _settled(told)
+    return np.ascontiguousarray(told[:, 1:] - told[:, :1])
 
 
-def _settled(told: Floats, rows: LeaveOneOut, use: Positions) -> Floats:
+def _settled(told: Floats) -> Floats:
     """Scores without infinities, and without those that could not be worked out, which then say nothing."""
-    told = np.maximum(np.where(np.isnan(told), 0.0, told), IMPOSSIBLE)
-    return np.asarray(told - told.mean(axis=1, keepdims=True))
+    return np.maximum(np.where(np.isnan(told), 0.0, told), IMPOSSIBLE)
 
 
 def _temperature(rows: LeaveOneOut, use: Positions, weights: Floats, exponents: Floats) -> Floats:
@@ -147,8 +147,8 @@ def _temperature(rows: LeaveOneOut, use: Positions, weights: Floats, exponents: 
     use = _sampled(use, n_classes * len(fitted.parts))
     joint = [k for k, part in enumerate(fitted.parts) if part.family.joint]
     rest = [k for k in range(len(fitted.parts)) if k not in joint]
-    blocks = [sum(_settled(rows.block(k)[use], rows, use) for k in rest)] if rest else []
-    blocks += [_settled(rows.block(k)[use], rows, use) for k in joint]
+    blocks = [sum(_settled(rows.block(k)[use]) for k in rest)] if rest else []
+    blocks += [_settled(rows.block(k)[use]) for k in joint]
     told = np.stack(blocks, axis=0)
     lengths = np.zeros((len(blocks), len(use)))
     for at, k in enumerate(joint, start=len(blocks) - len(joint)):

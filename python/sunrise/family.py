@@ -12,7 +12,7 @@ import numpy as np
 
 from sunrise.arrays import Codes, Floats, Mask, Positions
 from sunrise.evidence import Chosen
-from sunrise.forms import Form, Removal
+from sunrise.forms import Form, Removal, Table
 from sunrise.look import Look
 from sunrise.support import Support
 from sunrise.terms import Term
@@ -225,6 +225,13 @@ class Family(ABC):
 
         Of a shared one to those of all classes, rows x classes, where NaN is what stays as it is. Infinite where more
         is taken than there is; None where rows have to be taken out one by one.
+        """
+        return None
+
+    def left_out_form(self, stats: Any, w: Floats) -> Table | None:
+        """How cells of weight w (one for each class) are scored by their own class, where they are looked up.
+
+        NaN for what a class never had.
         """
         return None
 

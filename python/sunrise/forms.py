@@ -266,6 +266,11 @@ class Table:
         by_entry = np.repeat(np.broadcast_to(weight, sizes.shape), sizes)
         return replace(self, values=weighed(self.values, by_entry[:, None]))
 
+    def own(self, x: Floats, y: Codes) -> Floats:
+        """What cells add to the score of one class each, that of their row: rows x columns."""
+        entry = self.entries(x)
+        return np.where(entry < 0, 0.0, self.values[entry, y[:, None]])
+
     def weights(self, centre: Floats) -> tuple[Floats, Floats]:
         """One weight per class and entry; levels have no centre and no intercept."""
         return self.values.T, np.zeros(self.values.shape[1])

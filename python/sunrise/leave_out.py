@@ -23,7 +23,7 @@ from sunrise.data.batch import Batch, Block, DenseBlock, SparseBlock
 from sunrise.derived import Derived
 from sunrise.engines import array
 from sunrise.family import Cells, Family
-from sunrise.forms import Form, Removal
+from sunrise.forms import Form, Removal, Table
 from sunrise.moments import LostPrecisionWarning
 from sunrise.score import block_scores, row_factors, scored
 from sunrise.stats import NeverSeenError
@@ -91,7 +91,10 @@ class LeaveOneOut:
             total = np.tile(fitted.log_prior, (self.batch.n_rows, 1))
             for k in range(len(fitted.parts)):
                 if k not in shared:
-                    total += block_scores(fitted, self.batch, k) * factors.get(k, np.ones(1))[:, None]
+                    total += (
+                        block_scores(fitted, self.batch, k, fitted.forms[k])
+                        * factors.get(k, np.ones(1))[:, None]
+                    )
             total[np.arange(len(own)), self.y] = own
             total += np.where(lost[:, None], 0.0, sum(shared.values()))
             values, nowhere = array.normalise(total, fitted.log_class_prior, "log_proba")
@@ -119,7 +122,7 @@ class LeaveOneOut:
         """What block k adds to the scores of all rows, before any calibration: rows x classes."""
         if self.fitted.parts[k].family.shared:
             return self._shared(k)
-        every = block_scores(self.fitted, self.batch, k, plain=True)
+        every = block_scores(self.fitted, self.batch, k, self.fitted.plain_forms[k])
         every[np.arange(len(every)), self.y] = self._own(k)
         return every
 
@@ -136,6 +139,8 @@ class LeaveOneOut:
             n_threads = engines.threads(fitted.n_jobs, block.shape[0] * block.shape[1])
             own = engines.choose().own(block, fitted.supports[k], self.y, removal, n_threads)
             return np.asarray(weights[0] * own)
+        if (form := self._forms[k]) is not None:
+            return self._picked(block_scores(fitted, self.batch, k, form.times(weights)))
         pieces = ((self._cells(k, rows) * weights).sum(axis=1) for rows in array.pieces(block))
         return np.concatenate([np.empty(0), *pieces])
 
@@ -153,12 +158,26 @@ class LeaveOneOut:
             return [None for _ in blocks]
         return [part.family.removal(stats, self._class_weight) for part, stats in blocks]
 
+    @cached_property
+    def _forms(self) -> list[Table | None]:
+        """How the blocks look up cells without themselves where all rows weigh the same."""
+        blocks = zip(self.fitted.parts, self.fitted.blocks, strict=True)
+        if self.weight is not None:
+            return [None for _ in blocks]
+        return [part.family.left_out_form(stats, self._class_weight) for part, stats in blocks]
+
+    def _picked(self, scores: Floats) -> Floats:
+        """Of scores of all classes, those of the rows' own."""
+        return np.asarray(np.take_along_axis(scores, self.y[:, None].astype(np.intp), axis=1)[:, 0])
+
     def _cells(self, k: int, rows: Any) -> Floats:
         """What the cells of some rows add to the score of their own class, rows x columns."""
         family, stats = self.fitted.parts[k].family, self.fitted.blocks[k]
+        x, y = array.read(self.batch.blocks[k], family.support, rows), np.asarray(self.y[rows])
         if (removal := self._removals[k]) is not None:
-            x = array.read(self.batch.blocks[k], family.support, rows)
-            return removal.cells(x, np.asarray(self.y[rows]))
+            return removal.cells(x, y)
+        if (form := self._forms[k]) is not None:
+            return form.own(x, y)
         x = array.numbers(self.batch.blocks[k], family.support, rows)
         cells = np.zeros(x.shape)
         i, j = np.nonzero(~np.isnan(x))
@@ -196,7 +215,9 @@ class LeaveOneOut:
         found = self._joint(k)
         if found is None:
             return np.full((self.batch.n_rows, len(self.fitted.classes)), np.nan)
-        return np.where(np.isnan(found), block_scores(self.fitted, self.batch, k, plain=True), found)
+        return np.where(
+            np.isnan(found), block_scores(self.fitted, self.batch, k, self.fitted.plain_forms[k]), found
+        )
 
     def _joint(self, k: int) -> Floats | None:
         family = self.fitted.parts[k].family

@@ -12,6 +12,7 @@ from sunrise import engines
 from sunrise.arrays import Codes, Floats
 from sunrise.data.batch import Batch
 from sunrise.derived import Derived
+from sunrise.forms import Form
 
 
 def scored(
@@ -31,7 +32,7 @@ def scored(
         )
     total = np.tile(fitted.log_prior, (batch.n_rows, 1))
     for k in range(len(batch.blocks)):
-        total += block_scores(fitted, batch, k) * factors.get(k, np.ones(1))[:, None]
+        total += block_scores(fitted, batch, k, fitted.forms[k]) * factors.get(k, np.ones(1))[:, None]
     if own is not None:
         total[np.arange(batch.n_rows), own[0]] = own[1]
     values, impossible = engine.normalise(total, fallback, output or "log_proba")
@@ -47,10 +48,9 @@ def row_factors(fitted: Derived, batch: Batch) -> dict[int, Floats]:
     return {k: (batch.blocks[k].lengths() + 1.0) ** g for k, g in powers.items() if g != 0.0}
 
 
-def block_scores(fitted: Derived, batch: Batch, k: int, plain: bool = False) -> Floats:
-    """What one block adds to the score of every class, rows x classes; `plain`, before any calibration."""
+def block_scores(fitted: Derived, batch: Batch, k: int, form: Form) -> Floats:
+    """What one block adds to the score of every class by a form, rows x classes."""
     alone = replace(batch, blocks=(batch.blocks[k],))
-    form = (fitted.plain_forms if plain else fitted.forms)[k]
     nothing = np.zeros(len(fitted.classes))
     n_threads = engines.threads(fitted.n_jobs, batch.n_rows * alone.blocks[0].shape[1])
     values, _ = engines.choose().score(

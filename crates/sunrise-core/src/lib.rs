@@ -14,6 +14,7 @@ pub mod fault;
 pub mod gather;
 pub mod labels;
 pub mod linear;
+pub mod loss;
 pub mod moments;
 pub mod normalise;
 pub mod own;

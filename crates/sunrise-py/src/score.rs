@@ -10,11 +10,13 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use sunrise_core::fault::Fault;
 use sunrise_core::linear::{ColumnWeights, DenseLinear, SparseLinear, Weights};
+use sunrise_core::loss::{loss as log_loss, Told};
 use sunrise_core::normalise::{normalise as normalise_rows, Output};
 use sunrise_core::own::{own as own_scores, Removal};
 use sunrise_core::score::{score as score_rows, Results, Scorer};
 use sunrise_core::table::{DenseTable, Levels, SparseTable};
 
+type Floats<'py> = Bound<'py, PyArray1<f64>>;
 type Array<'py> = PyReadonlyArray2<'py, f64>;
 
 /// A two-dimensional array as a slice, row by row.
@@ -241,7 +243,7 @@ pub fn own<'py>(
     q: Array<'py>,
     p: Array<'py>,
     threads: usize,
-) -> PyResult<Bound<'py, PyArray1<f64>>> {
+) -> PyResult<Floats<'py>> {
     let labels = slice(&labels)?;
     let removal = Removal {
         constant: slice(&constant)?,
@@ -254,6 +256,30 @@ pub fn own<'py>(
         dense => own_scores(&dense, labels, removal, threads),
         _sparse => Err(Fault::shape("sparse cells cannot be taken out one by one")));
     Ok(found.map_err(raise)?.into_pyarray(py))
+}
+
+/// The log loss of rows under weights of their columns and offsets of the classes, and its slopes in both.
+#[pyfunction]
+#[allow(clippy::too_many_arguments)]
+pub fn loss<'py>(
+    py: Python<'py>,
+    cells: PyReadonlyArray1<'py, f64>,
+    prior: Array<'py>,
+    labels: PyReadonlyArray1<'py, i32>,
+    weight: PyReadonlyArray1<'py, f64>,
+    columns: PyReadonlyArray1<'py, f64>,
+    offsets: PyReadonlyArray1<'py, f64>,
+    threads: usize,
+) -> PyResult<(f64, Floats<'py>, Floats<'py>)> {
+    let told = Told {
+        cells: slice(&cells)?,
+        prior: flat(&prior)?,
+        labels: slice(&labels)?,
+        weight: slice(&weight)?,
+    };
+    let (columns, offsets) = (slice(&columns)?, slice(&offsets)?);
+    let found = py.detach(|| log_loss(told, columns, offsets, threads)).map_err(raise)?;
+    Ok((found.value, found.columns.into_pyarray(py), found.classes.into_pyarray(py)))
 }
 
 /// Turns joint log scores into probabilities in place; says how many rows were impossible.

@@ -189,6 +189,19 @@ def own(block: Block, support: Support, y: Codes, removal: Removal, threads: int
     return np.concatenate([np.empty(0), *found])
 
 
+def loss(
+    cells: Floats, prior: Floats, y: Codes, weight: Floats, columns: Floats, offsets: Floats, threads: int
+) -> tuple[float, Floats, Floats]:
+    """The log loss of rows whose classes differ from the first by weighted cells; its slopes in weights and offsets."""
+    cells = cells.reshape(len(y), len(offsets) - 1, len(columns))
+    scores = prior + offsets
+    scores[:, 1:] += cells @ columns
+    log_p, _ = normalise(scores, prior[:1], "log_proba")
+    slope = (np.exp(log_p) - (np.arange(len(offsets)) == y[:, None])) * weight[:, None]
+    value = -float(weight @ np.take_along_axis(log_p, y[:, None].astype(np.intp), axis=1)[:, 0])
+    return value, np.einsum("icj,ic->j", cells, slope[:, 1:]), slope.sum(axis=0)
+
+
 def pieces(block: Block, n_classes: int = 1) -> list[slice]:
     """The rows of a block in pieces whose cells times classes take little memory."""
     step = max(1, PIECE // max(1, block.shape[1] * n_classes))

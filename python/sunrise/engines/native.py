@@ -22,6 +22,7 @@ from sunrise.support import REAL, Support
 from sunrise.terms import LEVEL, X2, Term, X
 
 totals = _native.totals
+loss = _native.loss
 
 
 def _sums(block: Block, support: Support, y: Codes, w: Floats | None, n_classes: int, threads: int) -> Sums:

@@ -198,25 +198,36 @@ class Categorical(Smoothed, Family):
 
     def left_out(self, stats: Counts, x: Floats, c: Codes, j: Positions, w: Floats) -> Floats:
         """Log of the share of the cell's level without it; NaN where its class never had it."""
-        form = self.form(self.params(stats, np.ones(1)))
-        place = form.places(x, j)
+        place, n = self.form(self.params(stats, np.ones(1))).places(x, j), np.diff(stats.offsets)[j]
+        at = stats.offsets[j] + np.minimum(place, np.maximum(n - 1, 0))
+        return np.where(place < n, self._without(stats, c, at, j, w), np.nan)
+
+    def left_out_form(self, stats: Counts, w: Floats) -> Table:
+        """The shares of all levels without one cell each."""
+        params = self.params(stats, np.ones(1))
+        every = np.arange(len(stats.codes))
+        c = np.arange(len(stats.rows), dtype=np.int32)[:, None]
+        nowhere = np.full_like(params.log_other, np.nan)
+        log_level = self._without(stats, c, every[None], stats.column[None], w[:, None])
+        return self.form(params._replace(log_level=log_level, log_other=nowhere, log_unseen=nowhere))
+
+    def _without(self, stats: Counts, c: Codes, at: Positions, j: Positions, w: Floats) -> Floats:
+        """Log of the shares of some levels of their columns, without a cell of weight w each."""
         level, other = self._alphas(stats)
-        at = stats.offsets[j] + np.minimum(place, np.maximum(np.diff(stats.offsets)[j] - 1, 0))
-        own, rows = stats.weight[c, at], stats.rows[c, at]
         level, other = (np.broadcast_to(a, (len(stats.rows), a.shape[1])) for a in (level, other))
         above = 1.0 if self.estimate == "map" else 0.0
 
         def taken(cells: Floats) -> Floats:
             return np.maximum(cells - above, 0.0)
 
-        rest = self._rest(stats)
+        rest, own, alpha = self._rest(stats), stats.weight[c, at], level[c, at]
         total = stats.by_column(taken(stats.weight + level)) + taken(other) * rest
-        left = taken(np.maximum(own - w, 0.0) + level[c, at])
-        total_left = total[c, j] - taken(own + level[c, at]) + left
-        cells = log(left) - log(np.where(total_left > 0, total_left, 1.0))
+        left = taken(np.maximum(own - w, 0.0) + alpha)
+        total_left = total[c, j] - taken(own + alpha) + left
+        # A class that has nothing left of a column gives all of its cells the same share.
         blank = -np.log(np.maximum(np.diff(stats.offsets) + rest, 1))[j]
-        cells = np.where(total_left > 0, cells, blank)
-        held = (place < np.diff(stats.offsets)[j]) & (rows >= (w > 0)) & (own - w >= -1e-9 * own)
+        cells = np.where(total_left > 0, log(left) - log(np.where(total_left > 0, total_left, 1.0)), blank)
+        held = (stats.rows[c, at] >= (w > 0)) & (own - w >= -1e-9 * own)
         return np.where(held, cells, np.nan)
 
     def form(self, params: CategoricalParams) -> Table:
