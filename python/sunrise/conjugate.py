@@ -44,15 +44,15 @@ class Conjugate:
 
     @property
     def common(self) -> Self:
-        """That of all classes as plain numbers, where they have the same."""
+        """That of all classes as plain numbers where they have the same, else classes x 1, as it can be given."""
         same = all((np.diff(getattr(self, f.name), axis=0) == 0).all() for f in fields(self))  # type: ignore[arg-type]
-        return self.each(lambda a: a[0]) if same else self
+        return self.each(lambda a: a[0] if same else a[:, None])
 
 
-def _proper(norm: Callable[[Floats, Floats], Floats], a: Floats, b: Floats) -> Floats:
-    """A normaliser of two parameters where both are above 0; NaN elsewhere."""
-    fine = (a > 0) & (b > 0)
-    return np.where(fine, norm(np.where(fine, a, 1.0), np.where(fine, b, 1.0)), np.nan)
+def _proper(a: Floats, b: Floats) -> tuple[Floats, Floats]:
+    """Two parameters of a prior; NaN where one of them is not above 0."""
+    fine = (np.asarray(a) > 0) & (np.asarray(b) > 0)
+    return np.where(fine, a, np.nan), np.where(fine, b, np.nan)
 
 
 @dataclass(frozen=True)
@@ -118,13 +118,16 @@ class Beta(Conjugate):
 
     @property
     def around_mode(self) -> Beta:
-        """The Beta whose mean is the mode of this one."""
-        return Beta(np.maximum(self.a - 1.0, 0.0), np.maximum(self.b - 1.0, 0.0))
+        """The Beta whose mean is the mode of this one: the end where the density grows most, if it has none inside."""
+        a, b = np.maximum(self.a - 1.0, 0.0), np.maximum(self.b - 1.0, 0.0)
+        ends = (a == 0) & (b == 0)
+        return Beta(np.where(ends, self.a > self.b, a), np.where(ends, self.b > self.a, b))
 
-    @property
-    def log_norm(self) -> Floats:
-        """Log of the normaliser: that of a posterior less that of its prior is the log evidence. NaN if improper."""
-        return _proper(special.betaln, self.a, self.b)
+    def log_rise(self, posterior: Beta) -> Floats:
+        """Log evidence of what leads from this prior to a posterior; NaN if improper."""
+        ones, zeros = posterior.a - self.a, posterior.b - self.b
+        a, b = _proper(self.a, self.b)
+        return np.asarray(log_rising(a, ones) + log_rising(b, zeros) - log_rising(a + b, ones + zeros))
 
 
 @dataclass(frozen=True)
@@ -157,16 +160,19 @@ class Dirichlet(Conjugate):
 
     @property
     def around_mode(self) -> Dirichlet:
-        """The Dirichlet whose mean is the mode of this one."""
-        return Dirichlet(np.maximum(self.concentration - 1.0, 0.0))
+        """The Dirichlet whose mean is the mode of this one: at the corner where the density grows most, if on none."""
+        a = np.maximum(self.concentration - 1.0, 0.0)
+        corner = self.concentration == self.concentration.max(axis=-1, keepdims=True, initial=0.0)
+        return Dirichlet(np.where(a.sum(axis=-1, keepdims=True) > 0, a, corner))
 
-    @property
-    def log_norm(self) -> Floats:
-        """Log of the normaliser; NaN if improper."""
-        a = self.concentration
-        with np.errstate(invalid="ignore"):
-            norm = special.gammaln(a).sum(axis=-1) - special.gammaln(a.sum(axis=-1))
-        return np.where((a > 0).all(axis=-1), norm, np.nan)
+    def log_rise(self, posterior: Dirichlet) -> Floats:
+        """Log evidence of what leads from this prior to a posterior; NaN if improper."""
+        counts, (a, _) = (
+            posterior.concentration - self.concentration,
+            _proper(self.concentration, self.concentration),
+        )
+        total = log_rising(a.sum(axis=-1), counts.sum(axis=-1))
+        return np.asarray(log_rising(a, counts).sum(axis=-1) - total)
 
     def marginal(self, k: int) -> Beta:
         """The distribution of one of the probabilities."""
@@ -188,8 +194,9 @@ class Dirichlet(Conjugate):
 
     def pdf(self, x: Any) -> Floats:
         """Density of probabilities that sum to 1 over the last axis."""
-        log_density = special.xlogy(self.concentration - 1.0, x).sum(axis=-1)
-        return np.asarray(np.exp(log_density - self.log_norm))
+        a = self.concentration
+        norm = special.gammaln(a).sum(axis=-1) - special.gammaln(a.sum(axis=-1))
+        return np.asarray(np.exp(special.xlogy(a - 1.0, x).sum(axis=-1) - norm))
 
     def sample(self, n: int = 1, random_state: Any = None) -> Floats:
         """Draws: n x ..., each summing to 1 over the last axis."""
@@ -251,10 +258,13 @@ class Gamma(Conjugate):
         """The Gamma whose mean is the mode of this one."""
         return Gamma(np.maximum(self.shape - 1.0, 0.0), self.rate)
 
-    @property
-    def log_norm(self) -> Floats:
-        """Log of the normaliser; NaN if improper."""
-        return _proper(lambda a, b: special.gammaln(a) - a * np.log(b), self.shape, self.rate)
+    def log_rise(self, posterior: Gamma) -> Floats:
+        """Log evidence of what leads from this prior to a posterior; NaN if improper."""
+        shape, rate = _proper(self.shape, self.rate)
+        more, rows = posterior.shape - shape, posterior.rate - rate
+        return np.asarray(
+            log_rising(shape, more) - posterior.shape * np.log1p(rows / rate) - more * np.log(rate)
+        )
 
 
 @dataclass(frozen=True)
@@ -366,8 +376,10 @@ class NormalInverseGamma(Conjugate):
         """Log density of a new cell: a Student's t of 2a degrees of freedom."""
         spread = 2.0 * self.b * (self.kappa + 1.0) / self.kappa
         norm = log_rising(self.a, np.asarray(0.5)) - 0.5 * np.log(np.pi * spread)
-        d = x - self.m
-        return np.asarray(norm - (self.a + 0.5) * np.log1p(d * d / spread))
+        z = np.abs(x - self.m) / np.sqrt(spread)
+        far = np.maximum(z, 1e8)  # from here on 1 is nothing beside the square, which might overflow
+        rise = np.where(z < far, np.log1p(np.minimum(z, 1e8) ** 2), 2.0 * np.log(far))
+        return np.asarray(norm - (self.a + 0.5) * rise)
 
     def sample(self, n: int = 1, random_state: Any = None) -> tuple[Floats, Floats]:
         """Draws of the mean and of the variance, n x ... each."""
@@ -375,8 +387,10 @@ class NormalInverseGamma(Conjugate):
         variance = self.variance.sample(n, rng)
         return rng.normal(self.m, np.sqrt(variance / self.kappa)), variance
 
-    @property
-    def log_norm(self) -> Floats:
-        """Log of the normaliser, less log(2 pi) / 2 of its own; NaN if improper."""
-        norm = _proper(lambda a, b: special.gammaln(a) - a * np.log(b), self.a, self.b)
-        return norm - 0.5 * _proper(lambda kappa, _: np.log(kappa), self.kappa, self.kappa)
+    def log_rise(self, posterior: NormalInverseGamma) -> Floats:
+        """Log evidence of what leads from this prior to a posterior, but for its log(2 pi); NaN if improper."""
+        kappa, a = _proper(self.kappa, self.a)
+        b, _ = _proper(self.b, self.b)
+        half, squares = posterior.a - a, posterior.b - b
+        shape = log_rising(a, half) - posterior.a * np.log1p(squares / b) - half * np.log(b)
+        return np.asarray(shape - 0.5 * np.log1p((posterior.kappa - kappa) / kappa))

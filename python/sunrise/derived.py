@@ -60,6 +60,8 @@ class Derived:
             for part, block in zip(self.parts, scaled.blocks, strict=True)
         )
         self.stats = replace(scaled, blocks=blocks)
+        for part in self.parts:
+            part.family.check(len(part.columns), len(classes))
         self.parts = tuple(
             replace(part, family=part.family.frozen(block))
             for part, block in zip(self.parts, blocks, strict=True)
@@ -111,7 +113,7 @@ class Derived:
             return 0.0
         prior = Dirichlet(np.ones(len(self.classes)))
         posterior = Dirichlet(prior.concentration + self.stats.weight)
-        return float(posterior.log_norm - prior.log_norm)
+        return float(prior.log_rise(posterior))
 
     @property
     def described(self) -> list[list[dict[str, Floats]]]:

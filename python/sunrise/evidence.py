@@ -6,9 +6,10 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import digamma, gammaln, polygamma
+from scipy.special import digamma, polygamma
 
 from sunrise.arrays import Floats
+from sunrise.special import log_rising
 
 #: What a strength is sought between; an optimum beyond is one at 0 or at infinity.
 LEAST, MOST = 1e-8, 1e8
@@ -42,18 +43,29 @@ def strongest(log_evidence: Callable[[float], float]) -> Chosen:
     """The strength of greatest evidence: the best of a grid of powers of ten, then a bounded search about it."""
     from scipy.optimize import minimize_scalar  # takes as long to import as all of this package
 
-    grid = np.arange(np.log10(LEAST), np.log10(MOST) + 1.0)
-    values = np.array([log_evidence(10.0**power) for power in grid])
+    powers = np.arange(np.log10(LEAST), np.log10(MOST) + 1.0)
+    values = np.array([log_evidence(10.0**power) for power in powers])
     best = int(np.argmax(values))
-    if best in (0, len(grid) - 1):
-        return Chosen(float(10.0 ** grid[best]), True)
-    found = minimize_scalar(
-        lambda power: -log_evidence(10.0**power),
-        bounds=(grid[best - 1], grid[best + 1]),
-        method="bounded",
-        options={"xatol": 1e-9},
-    )
-    return Chosen(float(10.0**found.x), False)
+    value, power = values[best], powers[best]
+    if 0 < best < len(powers) - 1:
+        found = minimize_scalar(
+            lambda power: -log_evidence(10.0**power),
+            bounds=(powers[best - 1], powers[best + 1]),
+            method="bounded",
+            options={"xatol": 1e-9},
+        )
+        value, power = -found.fun, found.x
+    return or_boundary(float(10.0**power), float(value), float(values[0]), float(values[-1]))
+
+
+def or_boundary(strength: float, value: float, at_least: float, at_most: float) -> Chosen:
+    """A strength and its evidence, or the end of the range where that is as great; 1 where all are the same."""
+    slack = 1e-9 * max(1.0, abs(value))
+    if at_least >= value - slack and at_most >= value - slack:
+        return Chosen(1.0, True)
+    if at_most >= value - slack:
+        return Chosen(MOST, True)
+    return Chosen(LEAST, True) if at_least >= value - slack else Chosen(strength, False)
 
 
 class CountsOfCounts:
@@ -69,17 +81,14 @@ class CountsOfCounts:
     """
 
     def __init__(self, counts: Floats, totals: Floats, cells: Floats) -> None:
-        self._count, self._times = np.unique(counts, return_counts=True)
+        self._count, self._times = np.unique(counts.astype(float), return_counts=True)
         draws, self._draws = np.unique(np.stack([totals, cells], axis=1), axis=0, return_counts=True)
         self._total, self._cells = draws.T
 
     def log_evidence(self, alpha: float) -> float:
         """Log probability of the counts, as sequences."""
-        a, total = alpha, alpha * self._cells
-        return float(
-            self._times @ (gammaln(self._count + a) - gammaln(a))
-            - self._draws @ (gammaln(self._total + total) - gammaln(total))
-        )
+        rises = log_rising(np.full_like(self._count, alpha), self._count)
+        return float(self._times @ rises - self._draws @ log_rising(alpha * self._cells, self._total))
 
     def _slopes(self, alpha: float) -> tuple[float, float]:
         a, total = alpha, alpha * self._cells
@@ -92,21 +101,28 @@ class CountsOfCounts:
     def best(self) -> Chosen:
         """The alpha of greatest evidence, by Minka's second-order iterations (2012 revision, equations 87 and 91).
 
-        They fit a curve with the right limits at 0 and at infinity, so they neither overshoot nor crawl there.
+        They fit a curve with the right limits at 0 and at infinity, so they neither overshoot nor crawl there. They
+        begin at the best power of ten, because there may be several peaks.
         """
-        alpha = 1.0
-        for _ in range(200):
+        powers = 10.0 ** np.arange(np.log10(LEAST), np.log10(MOST) + 1.0)
+        values = [self.log_evidence(alpha) for alpha in powers]
+        alpha = float(powers[int(np.argmax(values))])
+        for _ in range(100):
             first, second = self._slopes(alpha)
             if first > 0:
                 falling = first + alpha * second
                 step = alpha / (1.0 + first / (alpha * second)) if falling < 0 else 10.0 * alpha
-            else:
+            elif first < 0:
                 step = alpha - first / (second + 3.0 * first / alpha)
+            else:
+                break
             # Far from the curve a step may leave what is sensible; it then goes a tenth or ten times as far.
-            step = min(max(step, alpha / 10.0), alpha * 10.0) if np.isfinite(step) else alpha / 10.0
-            if not LEAST < step < MOST:
-                return Chosen(LEAST if step <= LEAST else MOST, True)
+            step = (
+                min(max(step, alpha / 10.0, LEAST), alpha * 10.0, MOST) if np.isfinite(step) else alpha / 10.0
+            )
             if abs(step - alpha) <= 1e-13 * alpha:
-                return Chosen(step, False)
+                break
             alpha = step
-        return Chosen(alpha, False)
+        # Where slopes are no more than rounding the grid is the better judge.
+        found = max((self.log_evidence(alpha), alpha), (max(values), float(powers[int(np.argmax(values))])))
+        return or_boundary(found[1], found[0], values[0], values[-1])

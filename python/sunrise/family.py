@@ -148,8 +148,22 @@ class Family(ABC):
         """The family with everything that it takes from the data as numbers: prior scales, floors, chosen alphas."""
         return self
 
-    def check(self, n_columns: int) -> None:
-        """Refuse settings that do not fit this many columns."""
+    def check(self, n_columns: int, n_classes: int | None = None) -> None:
+        """Refuse settings that do not fit this many columns, or classes once they are known."""
+        for f in fields(self):
+            numbers: list[Floats] = []
+            picked(getattr(self, f.name), lambda a, found=numbers: found.append(a) or a)  # type: ignore[misc]
+            for a in numbers:
+                if a.ndim > 2 or (a.ndim and a.shape[-1] not in (1, n_columns)):
+                    raise ValueError(
+                        f"{f.name} of {type(self).__name__} is an array of shape {a.shape}, and there are {n_columns} "
+                        "columns. Give one number for all, one for each, or classes x columns."
+                    )
+                if n_classes is not None and a.ndim == 2 and len(a) not in (1, n_classes):
+                    raise ValueError(
+                        f"{f.name} of {type(self).__name__} has {len(a)} rows, one for each class, and there are "
+                        f"{n_classes} classes. Give one for each class in the order of classes_, or one for all."
+                    )
 
     def complaint(self, stats: Any) -> Complaint | None:
         """What is wrong with statistics that no data can have, or that no parameters can be derived from."""
@@ -171,14 +185,14 @@ class Family(ABC):
         return posterior.around_mode if self.estimate == "map" else posterior
 
     def prior_of(self, stats: Any, j: int) -> Any:
-        """The prior of column j: numbers, or one for each class where they differ."""
+        """The prior of column j: numbers, or classes x 1 where they differ."""
         return self.prior_from(stats).at(j).common
 
-    def posterior_of(self, stats: Any, j: int) -> Any:
+    def posterior_of(self, stats: Any, j: int, class_weight: Floats) -> Any:
         """The posterior of column j."""
         return self.posterior(stats).at(j)
 
-    def log_evidence(self, stats: Any) -> Floats:
+    def log_evidence(self, stats: Any, class_weight: Floats | None = None) -> Floats:
         """Log probability of the cells with the parameters integrated out, classes x columns (x 1 of a joint block).
 
         NaN where there is no proper prior.
@@ -186,10 +200,9 @@ class Family(ABC):
         try:
             prior, posterior = self.prior_from(stats), self.posterior(stats)
         except ValueError:
-            return np.full(stats.rows.shape, np.nan)
-        if self.estimate == "mle":
-            return np.full(posterior.log_norm.shape, np.nan)
-        return np.asarray(posterior.log_norm - prior.log_norm + self.log_measure(stats))
+            return np.full((len(stats.rows), stats.x.shape[1] // len(self.kept.views)), np.nan)
+        found = np.asarray(prior.log_rise(posterior) + self.log_measure(stats))
+        return np.full_like(found, np.nan) if self.estimate == "mle" else found
 
     def log_measure(self, stats: Any) -> Floats | float:
         """The part of the log evidence that has no parameter in it."""

@@ -26,7 +26,9 @@ class ByColumn(Mapping[str, Any]):
             raise KeyError(f"{name!r} is no column that the model uses: {list(self._where)[:10]}")
         k, i = self._where[name]
         family, stats = self._fitted.parts[k].family, self._fitted.blocks[k]
-        return family.prior_of(stats, i) if self._what == "prior" else family.posterior_of(stats, i)
+        if self._what == "prior":
+            return family.prior_of(stats, i)
+        return family.posterior_of(stats, i, self._fitted.stats.weight)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._where)

@@ -14,7 +14,6 @@ from sunrise.evidence import strongest
 from sunrise.family import Complaint
 from sunrise.forms import Pointwise, Removal
 from sunrise.moments import Moments
-from sunrise.smoothing import check_classes
 from sunrise.stats import Sums, per_row
 
 
@@ -25,7 +24,11 @@ def given_normal(prior: Any) -> Any:
     if isinstance(prior, str):
         return by_evidence(prior)
     known = isinstance(prior, NormalInverseGamma)
-    parts = (prior.m, prior.kappa, prior.a, prior.b) if known else tuple(prior)
+    parts = (
+        (prior.m, prior.kappa, prior.a, prior.b)
+        if known
+        else tuple(prior if isinstance(prior, tuple | list | np.ndarray) else ())
+    )
     if len(parts) != 4:
         raise ValueError(f"the prior of a mean and a variance is m0, kappa0, a0 and b0, not {prior!r}.")
     m, kappa, a, b = (np.asarray(part, dtype=float) for part in parts)
@@ -63,8 +66,6 @@ class NormalPrior:
         """The family with the numbers of its prior."""
         family: Any = self
         if isinstance(self.prior, NormalInverseGamma):
-            for part in (self.prior.m, self.prior.kappa, self.prior.a, self.prior.b):
-                check_classes("prior", part, len(stats.rows))
             return family
         if self.prior is None:
             return family.changed(prior=default_normal(stats))
@@ -100,7 +101,7 @@ class NormalPrior:
         var = post.b / (a - 1.0 if estimate != "map" else a + 1.5)
         return Removal.of(post.m, var, farther, 0.5 * w * farther / post.b, known)
 
-    def log_evidence(self, stats: Moments) -> Floats:
+    def log_evidence(self, stats: Moments, class_weight: Floats | None = None) -> Floats:
         """Closed form; a column that says nothing adds nothing."""
         return np.where(self.known(stats), super().log_evidence(stats), 0.0)  # type: ignore[misc]
 
@@ -155,7 +156,8 @@ class TwoNumbers:
     """
 
     prior: Any
-    #: The names of both settings.
+    #: What kind of distribution it is, and the names of its numbers.
+    conjugate: ClassVar[Any]
     numbers: ClassVar[tuple[str, str]]
 
     def read_prior(self) -> None:
@@ -163,9 +165,13 @@ class TwoNumbers:
         if isinstance(self.prior, str):
             by_evidence(self.prior)
         elif self.prior is not None:
-            parts = (getattr(self.prior, f.name) for f in fields(self.prior))
-            for name, part in zip(self.numbers, parts, strict=True):
-                object.__setattr__(self, name, part)
+            if not isinstance(self.prior, self.conjugate):
+                raise ValueError(
+                    f"the prior of {type(self).__name__} is a {self.conjugate.__name__} distribution (a model's own "
+                    f'prior_[column], for one) or "evidence", not {self.prior!r}.'
+                )
+            for name, f in zip(self.numbers, fields(self.prior), strict=True):
+                object.__setattr__(self, name, getattr(self.prior, f.name))
             object.__setattr__(self, "prior", None)
         check_priors(self, **{name: getattr(self, name) for name in self.numbers})
 
@@ -176,8 +182,6 @@ class TwoNumbers:
     def frozen(self, stats: Sums) -> Any:
         """The family with the numbers of its prior."""
         family: Any = self
-        for name in self.numbers:
-            check_classes(name, getattr(self, name), len(stats.rows))
         if self.prior is None:
             return family
 
@@ -220,7 +224,10 @@ class PooledRow:
         """Statistics with the row added to every class; without it where the estimate has no prior."""
         row = self.row(stats)
         if self.estimate == "mle":  # type: ignore[attr-defined]
-            return stats
+            # A class that saw nothing has all classes' terms.
+            blind = np.broadcast_to(stats.rows == 0, stats.x.shape)
+            x, seen = np.where(blind, row.x, stats.x), np.where(blind, 1.0, stats.seen)
+            return Sums(np.where(blind, 1, stats.rows), seen, x, stats.error)
         return Sums(stats.rows + 1, stats.seen + 1.0, stats.x + row.x, stats.error)
 
     def share(self, joined: Sums) -> Floats:

@@ -12,6 +12,8 @@ import numpy as np
 
 from sunrise.arrays import Floats
 from sunrise.evidence import CountsOfCounts
+from sunrise.levels import name_of
+from sunrise.terms import LEVEL
 
 if TYPE_CHECKING:
     from sunrise.family import Family as _Base
@@ -56,7 +58,7 @@ class Alpha:
             own = np.array(list(alpha.values()), dtype=float)
             if not ((own >= 0) & np.isfinite(own)).all():
                 raise ValueError(f"alpha must be 0 or more for every level; it is {alpha!r}.")
-            return cls(1.0, {str(level): float(value) for level, value in alpha.items()})
+            return cls(1.0, {name_of(level): float(value) for level, value in alpha.items()})
         value = float(alpha) if isinstance(alpha, Real) else np.asarray(alpha, dtype=float)
         smallest = np.min(value, initial=np.inf)
         if smallest < 0 or not np.all(np.isfinite(value)):
@@ -87,15 +89,6 @@ class Alpha:
             )
 
 
-def check_classes(name: str, value: Any, n_classes: int) -> None:
-    """Refuse numbers for each class of another number of classes."""
-    if np.ndim(value) == 2 and len(value) not in (1, n_classes):
-        raise ValueError(
-            f"{name} has {len(value)} rows, one for each class; there are {n_classes} classes. "
-            "Give one number for each class, in the order of classes_, or one for all."
-        )
-
-
 class Smoothed(_Base):
     """A family with an alpha: a number, one for each column, classes x columns, or "evidence"."""
 
@@ -104,14 +97,16 @@ class Smoothed(_Base):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "alpha", Alpha.given(self.alpha))
+        if self.alpha.levels is not None and LEVEL not in self.terms:
+            raise ValueError(f"alpha by level is for categories; {self.name} has none.")
 
-    def check(self, n_columns: int) -> None:
+    def check(self, n_columns: int, n_classes: int | None = None) -> None:
         """Refuse an alpha that does not fit the columns."""
         self.alpha.check(n_columns)
+        super().check(n_columns, n_classes)
 
     def frozen(self, stats: Any) -> Self:
         """The family with the alpha of greatest evidence, if that is asked for: one for all its columns."""
-        check_classes("alpha", self.alpha.value, len(stats.rows))
         if not self.alpha.by_evidence:
             return self
         chosen = self.counts_of_counts(stats).best()

@@ -230,13 +230,13 @@ class Counts:
         """Observed cells of every column, as rows."""
         return np.asarray(self.by_column(self.rows).sum(axis=0))
 
-    def by_column(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Sum values of the levels, classes x levels, over each column."""
-        sums = np.zeros((len(values), self.n_columns), values.dtype)
+    def by_column(self, values: NDArray[Any], by: np.ufunc = np.add) -> NDArray[Any]:
+        """Sum values of the levels, classes x levels, over each column; or put them together in another way."""
+        found = np.zeros((len(values), self.n_columns), values.dtype)
         some = np.diff(self.offsets) > 0
         if some.any():
-            sums[:, some] = np.add.reduceat(values, self.offsets[:-1][some], axis=1)
-        return sums
+            found[:, some] = by.reduceat(values, self.offsets[:-1][some], axis=1)
+        return found
 
     def _places(self, other: Counts) -> Positions | None:
         """Where the levels of another are among these, if all of them are."""

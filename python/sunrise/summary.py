@@ -293,7 +293,10 @@ class AtAGlance(BaseEstimator):  # type: ignore[misc]
         fitted, names = self._fitted, self._columns()
         columns: dict[str | tuple[str, ...], Floats] = {}
         for part, block in zip(fitted.parts, fitted.blocks, strict=True):
-            found, own = part.family.log_evidence(block), tuple(names[j] for j in part.columns)
+            found, own = (
+                part.family.log_evidence(block, fitted.stats.weight),
+                tuple(names[j] for j in part.columns),
+            )
             columns |= {own: found[:, 0]} if part.family.joint else dict(zip(own, found.T, strict=True))
         return Evidence(fitted.log_evidence_of_classes, columns)
 

@@ -99,9 +99,9 @@ class Categorical(Smoothed, Family):
         """Whether missing cells were counted shapes the statistics, too."""
         return *super().shape, self.missing
 
-    def check(self, n_columns: int) -> None:
+    def check(self, n_columns: int, n_classes: int | None = None) -> None:
         """Refuse settings that do not fit the columns."""
-        super().check(n_columns)
+        super().check(n_columns, n_classes)
         if self.min_categories is None:
             return
         least = np.asarray(self.min_categories)
@@ -143,7 +143,7 @@ class Categorical(Smoothed, Family):
             cells = np.concatenate([cells, np.broadcast_to(other[:, j : j + 1], (len(cells), 1))], axis=1)
         return Dirichlet(cells)
 
-    def posterior_of(self, stats: Counts, j: int) -> Dirichlet:
+    def posterior_of(self, stats: Counts, j: int, class_weight: Floats) -> Dirichlet:
         """Of the levels in their order (those of `described`), and of an unseen one where mass is reserved for it."""
         return self._dirichlet(stats, j, stats.weight)
 
@@ -158,7 +158,7 @@ class Categorical(Smoothed, Family):
         possible = stats.top + 1 if self.coded else seen
         return np.asarray(np.maximum(possible, least) - seen + (self.unseen == "reserve"))
 
-    def log_evidence(self, stats: Counts) -> Floats:
+    def log_evidence(self, stats: Counts, class_weight: Floats | None = None) -> Floats:
         """Dirichlet-multinomial, from the counts of the levels."""
         level, other = self._alphas(stats)
         total = stats.by_column(level + np.zeros_like(stats.weight)) + other * self._rest(stats)
@@ -185,7 +185,13 @@ class Categorical(Smoothed, Family):
         weight, column = stats.weight + level, stats.column
         other = np.broadcast_to(other, (len(stats.rows), stats.n_columns))
         if self.estimate == "map":
+            # Where the density has no mode inside, it grows most towards the cells with most.
+            most = np.maximum(stats.by_column(weight, np.maximum), np.where(rest > 0, other, 0.0))
+            corner = weight == most[:, column], other == most
             weight, other = np.maximum(weight - 1.0, 0.0), np.maximum(other - 1.0, 0.0)
+            outside = stats.by_column(weight) + other * rest == 0
+            weight = np.where(outside[:, column], corner[0], weight)
+            other = np.where(outside, corner[1], other)
         total = stats.by_column(weight) + other * rest
         # Where nothing is known at all, every cell has the same probability.
         blank = total == 0

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sunrise.arrays import Codes, Floats, Mask
-from sunrise.conjugate import Gamma
+from sunrise.conjugate import Gamma, log
 from sunrise.family import Complaint, Family
 from sunrise.forms import Form, Linear, Pointwise
 from sunrise.information import CUTS
@@ -38,6 +38,7 @@ class Exponential(TwoNumbers, Family):
 
     name = "exponential"
     terms = (X,)
+    conjugate = Gamma
     numbers = ("prior_shape", "prior_rate")
     without_prior = {"prior_shape": 0.0, "prior_rate": 0.0}
     prior_shape: Any = 1.0
@@ -70,9 +71,11 @@ class Exponential(TwoNumbers, Family):
             return self.changed(prior_rate=stats.pooled().mean[0])
         return super().frozen(stats)  # type: ignore[no-any-return]
 
-    def log_evidence(self, stats: Sums) -> Floats:
+    def log_evidence(self, stats: Sums, class_weight: Floats | None = None) -> Floats:
         """Closed form; a column that says nothing adds nothing."""
-        return np.where(self._known(stats), super().log_evidence(stats), 0.0)
+        proper = (np.asarray(self.prior_rate) > 0) & (np.asarray(self.prior_shape) > 0)
+        found = np.where(proper, super().log_evidence(stats), np.nan)
+        return np.where(self._known(stats), found, 0.0)
 
     def _known(self, stats: Sums) -> Mask:
         """Columns in which anything but 0 was observed, or is expected."""
@@ -93,11 +96,17 @@ class Exponential(TwoNumbers, Family):
             a, b = (np.where(params.known, part, 1.0) for part in (rates.shape, rates.rate))
 
             def lomax(x: Floats) -> Floats:
-                return np.where(params.known, np.log(a / b) - (a + 1.0) * np.log1p(x / b), 0.0)
+                with np.errstate(over="ignore"):
+                    ratio = x / b
+                far = np.isinf(ratio)  # 1 is nothing beside it
+                rise = np.where(
+                    far, np.log(np.where(far, x, 1.0)) - np.log(b), np.log1p(np.where(far, 1.0, ratio))
+                )
+                return np.where(params.known, np.log(a) - np.log(b) - (a + 1.0) * rise, 0.0)
 
             return Pointwise(lomax)
         return Linear(
-            base=np.where(params.known, np.log(params.rate), 0.0), x=np.where(params.known, -params.rate, 0.0)
+            base=np.where(params.known, log(params.rate), 0.0), x=np.where(params.known, -params.rate, 0.0)
         )
 
     def landmarks(self, params: ExponentialParams) -> Floats:

@@ -23,6 +23,7 @@ from sunrise.look import Look
 from sunrise.moments import Moments
 from sunrise.priors import (
     NormalPrior,
+    as_classes,
     check_priors,
     given_normal,
     no_likelihood,
@@ -100,9 +101,12 @@ class Gaussian(NormalPrior, Family):
         """Refuse numbers whose squares leave the range of floats, and those without a variance of likelihood."""
         if complaint := too_large(stats.x2, "too large for their squares to be added (beyond 1e150)"):
             return complaint
-        if self.estimate != "mle" or self._unlike_a_prior or self.shared_variance:
+        if self.estimate != "mle" or self._unlike_a_prior:
             return None
-        return no_likelihood(self, (stats.rows > 0) & (stats.squared_error == 0))
+        squares = stats.squared_error
+        if self.shared_variance:
+            squares = squares.sum(axis=0, keepdims=True)
+        return no_likelihood(self, (stats.rows > 0) & (squares == 0))
 
     def frozen(self, stats: Moments) -> Gaussian:
         """The family with the numbers of its prior, or of its floor."""
@@ -173,14 +177,23 @@ class Gaussian(NormalPrior, Family):
         )
         return NormalInverseGamma(posterior.m, posterior.kappa, a, b)
 
-    def log_measure(self, stats: Moments) -> Floats:
-        """log(2 pi) / 2 of every cell; a variance that is shared counts once, in equal parts."""
-        measure = np.asarray(-0.5 * np.log(2.0 * np.pi) * stats.seen)
+    def log_evidence(self, stats: Moments, class_weight: Floats | None = None) -> Floats:
+        """Closed form; a variance that all classes share counts once, in equal parts."""
+        if self._unlike_a_prior:
+            return np.full(stats.x.shape, np.nan)
+        found = super().log_evidence(stats)
         if not self.shared_variance:
-            return measure
-        posterior, prior = self.posterior(stats), self.prior_from(stats)
-        of_variance = [replace(d, kappa=np.ones_like(d.kappa)).log_norm for d in (posterior, prior)]
-        return measure - (1.0 - 1.0 / len(stats.rows)) * (of_variance[0] - of_variance[1])
+            return found
+        prior, posterior = self.prior_from(stats), self.posterior(stats)
+        of_variance = replace(prior, kappa=np.ones_like(prior.kappa)).log_rise(
+            replace(posterior, kappa=np.ones_like(prior.kappa))
+        )
+        spare = (1.0 - 1.0 / len(stats.rows)) * of_variance
+        return np.where(self.known(stats), found - spare, 0.0)
+
+    def log_measure(self, stats: Moments) -> Floats:
+        """log(2 pi) / 2 of every cell."""
+        return np.asarray(-0.5 * np.log(2.0 * np.pi) * stats.seen)
 
     def form(self, params: GaussianParams) -> Form:
         """Squares about the class means; of the predictive distribution those of a Student's t.
@@ -204,10 +217,17 @@ class Gaussian(NormalPrior, Family):
 
     def drawn(self, stats: Moments, n: int, rng: np.random.Generator, class_weight: Floats) -> GaussianParams:
         """Means and variances from their posterior."""
-        if self.shared_variance:
-            raise ValueError("parameters with a shared variance cannot be drawn class by class.")
         self.posterior(stats)  # refuses smoothing that is no prior
-        return GaussianParams(*self.draw(stats, n, rng), 0.0, self.known(stats))
+        mean, var = self.draw(stats, n, rng)
+        if self.shared_variance:
+            # The variance of the first class is that of all; means are as far from theirs in its units.
+            posterior, shape = self.posterior(stats), (n, *stats.x.shape)
+            one = np.broadcast_to(var.reshape(shape)[:, :1], shape)
+            mean = as_classes(
+                posterior.m + (mean.reshape(shape) - posterior.m) * np.sqrt(one / var.reshape(shape))
+            )
+            var = as_classes(one)
+        return GaussianParams(mean, var, 0.0, self.known(stats))
 
     def described(self, params: GaussianParams) -> list[dict[str, Floats]]:
         """Means and standard deviations."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -40,6 +41,7 @@ class Geometric(TwoNumbers, Family):
 
     name = "geometric"
     terms = (X,)
+    conjugate = Beta
     numbers = ("prior_a", "prior_b")
     without_prior = {"prior_a": 0.0, "prior_b": 0.0}
     prior_a: Any = 1.0
@@ -60,19 +62,22 @@ class Geometric(TwoNumbers, Family):
 
     def scaled_prior(self, stats: Sums, strength: float) -> tuple[Any, Any]:
         """As many rows and failures as its strength, in the column's proportion."""
-        mean = stats.pooled().mean[0]
+        pooled = stats.pooled()
+        # Of a column of zeros: as if there were one failure in one more row.
+        mean = np.where(pooled.x > 0, pooled.mean, 1.0 / (pooled.seen + 1.0))[0]
         return strength / (1.0 + mean), strength * mean / (1.0 + mean)
 
     def params(self, stats: Sums, class_weight: Floats) -> GeometricParams:
         """Probabilities by the estimate; those of all classes where a class saw nothing."""
-        own, pooled = self.point(stats), self.point(stats.pooled())
-        a, b = (
-            np.where(stats.rows > 0, mine + 0.0 * own.b, all_together)
-            for mine, all_together in ((own.a, pooled.a), (own.b, pooled.b))
-        )
-        p = Beta(a, b)
+        p = self._or_pooled(stats, self.point)
         predictive = p if self.estimate == "predictive" else None
         return GeometricParams(p.log_mean, p.log_mean_complement, stats.known, predictive)
+
+    def _or_pooled(self, stats: Sums, of: Callable[[Sums], Beta]) -> Beta:
+        """A distribution of the probabilities, that of all classes together where a class saw nothing."""
+        seen = np.broadcast_to(stats.rows > 0, stats.x.shape)
+        own, pooled = of(stats), of(stats.pooled())
+        return Beta(np.where(seen, own.a, pooled.a), np.where(seen, own.b, pooled.b))
 
     def form(self, params: GeometricParams) -> Form:
         """Log p + x log(1 - p); of the predictive distribution that of a beta-geometric."""
@@ -80,8 +85,10 @@ class Geometric(TwoNumbers, Family):
             a, b = (np.where(params.known, part, 1.0) for part in (p.a, p.b))
 
             def beta_geometric(x: Floats) -> Floats:
-                cells = np.log(a) + log_rising(b, x) - log_rising(a + b, x + 1.0)
-                return np.where(params.known, cells, 0.0)
+                # Two ways to write one ratio of gamma functions: each keeps its digits where the other loses them.
+                short = log_rising(b, x) - log_rising(a + b, x + 1.0)
+                long = log_rising(b, a) - log_rising(b + x, a + 1.0)
+                return np.where(params.known, np.log(a) + np.where(x <= a, short, long), 0.0)
 
             return Pointwise(beta_geometric)
         return Linear(
@@ -105,7 +112,7 @@ class Geometric(TwoNumbers, Family):
 
     def drawn(self, stats: Sums, n: int, rng: np.random.Generator, class_weight: Floats) -> GeometricParams:
         """Probabilities from their posterior."""
-        p = as_classes(self.posterior(stats).sample(n, rng))
+        p = as_classes(self._or_pooled(stats, self.posterior).sample(n, rng))
         return GeometricParams(log(p), log(1.0 - p), stats.known)
 
     def described(self, params: GeometricParams) -> list[dict[str, Floats]]:

@@ -107,25 +107,30 @@ class Multinomial(Smoothed, Family):
         """Counts, or any weights of 0 or more."""
         return COUNTS
 
-    def posterior(self, stats: Sums) -> Dirichlet:
+    def posterior(self, stats: Sums, class_weight: Floats | None = None) -> Dirichlet:
         """Dirichlet(alpha + counts) of the shares of the observed columns."""
-        return Dirichlet((rates(stats, stats.seen.max(axis=1)) + self.alpha.value)[:, stats.known])
+        weight = stats.seen.max(axis=1) if class_weight is None else class_weight
+        return Dirichlet((rates(stats, weight) + self.alpha.value)[:, stats.known])
 
     def prior_from(self, stats: Sums) -> Dirichlet:
         """Alpha of every observed column."""
         return Dirichlet(np.broadcast_to(self.alpha.value, stats.x.shape)[:, stats.known])
 
-    def posterior_of(self, stats: Sums, j: int) -> Beta:
+    def posterior_of(self, stats: Sums, j: int, class_weight: Floats) -> Beta:
         """The share of one column among the observed ones: a Beta, as any part of a Dirichlet."""
-        return self.posterior(stats).marginal(int(np.searchsorted(np.flatnonzero(stats.known), j)))
+        return self.posterior(stats, class_weight).marginal(
+            int(np.searchsorted(np.flatnonzero(stats.known), j))
+        )
 
     def prior_of(self, stats: Sums, j: int) -> Beta:
         """Of the share of one column: alpha against those of all others."""
         return self.prior_from(stats).marginal(int(np.searchsorted(np.flatnonzero(stats.known), j))).common
 
-    def log_evidence(self, stats: Sums) -> Floats:
+    def log_evidence(self, stats: Sums, class_weight: Floats | None = None) -> Floats:
         """Of the counts as sequences, classes x 1; there is no closed form where counts are missing."""
-        whole = stats.seen.shape[1] == 1 or bool((stats.seen == stats.seen[:, :1]).all())
+        seen = np.broadcast_to(stats.seen, stats.x.shape)[:, stats.known]
+        weight = seen.max(axis=1, initial=0.0) if class_weight is None else class_weight
+        whole = (seen == weight[:, None]).all()
         return super().log_evidence(stats)[:, None] * (1.0 if whole else np.nan)
 
     def counts_of_counts(self, stats: Sums) -> CountsOfCounts:
@@ -171,7 +176,7 @@ class Multinomial(Smoothed, Family):
     def drawn(self, stats: Sums, n: int, rng: np.random.Generator, class_weight: Floats) -> MultinomialParams:
         """Shares from their posterior."""
         theta = np.full((n * len(stats.x), stats.x.shape[1]), -np.inf)
-        theta[:, stats.known] = log(as_classes(self.posterior(stats).sample(n, rng)))
+        theta[:, stats.known] = log(as_classes(self.posterior(stats, class_weight).sample(n, rng)))
         return MultinomialParams(theta, stats.known)
 
     def outcomes(self, params: MultinomialParams) -> Floats:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from numbers import Real
 from typing import Any, NamedTuple, Self
@@ -48,6 +49,7 @@ class Poisson(TwoNumbers, Family):
 
     name = "poisson"
     terms = (X,)
+    conjugate = Gamma
     numbers = ("prior_shape", "prior_rate")
     without_prior = {"prior_shape": 0.0, "prior_rate": 0.0}
     prior_shape: Any = 1.0
@@ -81,7 +83,10 @@ class Poisson(TwoNumbers, Family):
 
     def scaled_prior(self, stats: Sums, strength: float) -> tuple[Any, Any]:
         """As many rows as its strength, of the column's mean."""
-        return strength * stats.view(0, 2).pooled().mean[0], strength
+        pooled = stats.view(0, 2).pooled()
+        # Of a column of zeros: as if there were one count in one more row.
+        mean = np.where(pooled.x > 0, pooled.mean, 1.0 / (pooled.seen + 1.0))
+        return strength * mean[0], strength
 
     def log_measure(self, stats: Sums) -> Floats:
         """- log x! of all cells."""
@@ -89,16 +94,16 @@ class Poisson(TwoNumbers, Family):
 
     def params(self, stats: Sums, class_weight: Floats) -> PoissonParams:
         """Rates by the estimate; those of all classes where a class saw nothing."""
+        point = self._or_pooled(stats, self.point)
+        predictive = point if self.estimate == "predictive" else None
+        return PoissonParams(point.mean, stats.view(0, 2).known, predictive)
+
+    def _or_pooled(self, stats: Sums, of: Callable[[Sums], Gamma]) -> Gamma:
+        """A distribution of the rates, that of all classes together where a class saw nothing."""
         counts = stats.view(0, 2)
-        own, pooled = self.point(stats), self.point(stats.pooled())
-        rate = np.where(counts.rows > 0, own.mean, pooled.mean)
-        if self.estimate != "predictive":
-            return PoissonParams(rate, counts.known)
         seen = np.broadcast_to(counts.rows > 0, counts.x.shape)
-        posterior = Gamma(
-            np.where(seen, own.shape, pooled.shape), np.where(seen, own.rate + 0.0 * own.shape, pooled.rate)
-        )
-        return PoissonParams(rate, counts.known, posterior)
+        own, pooled = of(stats), of(stats.pooled())
+        return Gamma(np.where(seen, own.shape, pooled.shape), np.where(seen, own.rate, pooled.rate))
 
     def form(self, params: PoissonParams) -> Form:
         """x log rate - rate; of the predictive distribution that of a negative binomial."""
@@ -135,7 +140,9 @@ class Poisson(TwoNumbers, Family):
 
     def drawn(self, stats: Sums, n: int, rng: np.random.Generator, class_weight: Floats) -> PoissonParams:
         """Rates from their posterior."""
-        return PoissonParams(as_classes(self.posterior(stats).sample(n, rng)), stats.view(0, 2).known)
+        return PoissonParams(
+            as_classes(self._or_pooled(stats, self.posterior).sample(n, rng)), stats.view(0, 2).known
+        )
 
     def described(self, params: PoissonParams) -> list[dict[str, Floats]]:
         """The rates."""
