@@ -81,6 +81,8 @@ class CountsOfCounts:
     """
 
     def __init__(self, counts: Floats, totals: Floats, cells: Floats) -> None:
+        some = totals > 0
+        totals, cells = totals[some], cells[some]
         self._count, self._times = np.unique(counts.astype(float), return_counts=True)
         draws, self._draws = np.unique(np.stack([totals, cells], axis=1), axis=0, return_counts=True)
         self._total, self._cells = draws.T

@@ -24,11 +24,8 @@ def given_normal(prior: Any) -> Any:
     if isinstance(prior, str):
         return by_evidence(prior)
     known = isinstance(prior, NormalInverseGamma)
-    parts = (
-        (prior.m, prior.kappa, prior.a, prior.b)
-        if known
-        else tuple(prior if isinstance(prior, tuple | list | np.ndarray) else ())
-    )
+    listed = tuple(prior) if isinstance(prior, tuple | list | np.ndarray) else ()
+    parts = (prior.m, prior.kappa, prior.a, prior.b) if known else listed
     if len(parts) != 4:
         raise ValueError(f"the prior of a mean and a variance is m0, kappa0, a0 and b0, not {prior!r}.")
     m, kappa, a, b = (np.asarray(part, dtype=float) for part in parts)
@@ -189,7 +186,9 @@ class TwoNumbers:
             both = self.scaled_prior(stats, strength)
             return family.changed(prior=None, **dict(zip(self.numbers, both, strict=True)))
 
-        chosen = strongest(lambda s: float(np.nansum(under(s).log_evidence(stats))))
+        # A column of zeros would have a prior of nothing but zeros: it is not asked.
+        telling = stats.view(0, len(family.kept.views)).pooled().x[0] > 0
+        chosen = strongest(lambda s: float(under(s).log_evidence(stats)[:, telling].sum()))
         return under(chosen.value).changed(chosen=chosen)
 
 
