@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from sunrise import datasets, engines
 from sunrise.data.align import ColumnNamesWarning
+from sunrise.duplicates import DuplicateColumnsWarning
 from sunrise.estimator import FirstBatchWarning, ImpossibleRowWarning, NaiveBayes
 from sunrise.families.bernoulli import Bernoulli, BernoulliNB
 from sunrise.families.beta import Beta
@@ -42,6 +43,7 @@ __all__ = [
     "ColumnNamesWarning",
     "Complement",
     "ComplementNB",
+    "DuplicateColumnsWarning",
     "Exponential",
     "FirstBatchWarning",
     "Gamma",

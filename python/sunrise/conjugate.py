@@ -23,7 +23,7 @@ def log(x: Floats) -> Floats:
         return np.asarray(np.log(x))
 
 
-def _tails(level: float) -> tuple[float, float]:
+def tails_of(level: float) -> tuple[float, float]:
     """The probabilities between which a credible interval of this level lies."""
     if not 0.0 < level < 1.0:
         raise ValueError(f"level is {level!r}; it must lie between 0 and 1, such as 0.95.")
@@ -104,7 +104,7 @@ class Beta(Conjugate):
 
     def interval(self, level: float = 0.95) -> tuple[Floats, Floats]:
         """Credible interval with equal tails."""
-        low, high = (special.betaincinv(self.a, self.b, tail) for tail in _tails(level))
+        low, high = (special.betaincinv(self.a, self.b, tail) for tail in tails_of(level))
         return low, high
 
     def pdf(self, x: Any) -> Floats:
@@ -238,7 +238,7 @@ class Gamma(Conjugate):
 
     def interval(self, level: float = 0.95) -> tuple[Floats, Floats]:
         """Credible interval with equal tails."""
-        low, high = (special.gammaincinv(self.shape, tail) / self.rate for tail in _tails(level))
+        low, high = (special.gammaincinv(self.shape, tail) / self.rate for tail in tails_of(level))
         return low, high
 
     def pdf(self, x: Any) -> Floats:
@@ -297,7 +297,7 @@ class InverseGamma(Conjugate):
 
     def interval(self, level: float = 0.95) -> tuple[Floats, Floats]:
         """Credible interval with equal tails."""
-        low, high = (self.b / special.gammainccinv(self.a, tail) for tail in _tails(level))
+        low, high = (self.b / special.gammainccinv(self.a, tail) for tail in tails_of(level))
         return low, high
 
     def pdf(self, x: Any) -> Floats:
@@ -363,7 +363,7 @@ class NormalInverseGamma(Conjugate):
 
     def interval(self, level: float = 0.95) -> tuple[Floats, Floats]:
         """Credible interval of the mean, with equal tails: a Student's t of 2a degrees of freedom."""
-        low, high = (self.m + self._scale * special.stdtrit(2.0 * self.a, tail) for tail in _tails(level))
+        low, high = (self.m + self._scale * special.stdtrit(2.0 * self.a, tail) for tail in tails_of(level))
         return low, high
 
     def pdf(self, x: Any) -> Floats:

@@ -27,6 +27,7 @@ from sunrise.data.align import align, label_column
 from sunrise.data.batch import Batch, Block
 from sunrise.data.frame import Frame, frame_of, library_of
 from sunrise.derived import Derived, Fitted, Settings
+from sunrise.duplicates import DuplicateColumnsWarning, Glimpse, told
 from sunrise.engines import array
 from sunrise.explain import Explanation
 from sunrise.family import ESTIMATES, Family
@@ -176,7 +177,7 @@ class NaiveBayes(ClassifierMixin, Uses, Honest, AtAGlance):  # type: ignore[misc
         """
         with self._unchanged_on_failure():
             settings = self._checked_settings()
-            schema, stats = self._observe(settings, None, X, y, sample_weight)
+            schema, stats = self._observe(settings, None, X, y, sample_weight, watch=True)
             for stale in ("_fixed", "_fitted", "selected_", "loo_score_"):
                 self.__dict__.pop(stale, None)
             self._become(settings, schema, stats, announced=None)
@@ -299,7 +300,13 @@ class NaiveBayes(ClassifierMixin, Uses, Honest, AtAGlance):  # type: ignore[misc
         return read.matrix(self, X, fitting=fitting) if sparse.issparse(X) else frame_of(X)
 
     def _observe(
-        self, settings: Settings, schema: Schema | None, X: Any, y: Any, sample_weight: Any
+        self,
+        settings: Settings,
+        schema: Schema | None,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        watch: bool = False,
     ) -> tuple[Schema, Stats]:
         """The statistics of some rows, and their schema, which is chosen where there is none yet."""
         who, table = type(self).__name__, self._open(X, fitting=schema is None)
@@ -316,8 +323,14 @@ class NaiveBayes(ClassifierMixin, Uses, Honest, AtAGlance):  # type: ignore[misc
         observer = self._observer(who, settings, y, sample_weight, table.n_rows)
         if schema is not None:
             return observer.frame(align(table, schema), schema, settings.families)
+        if watch and self._calibrate_as() != "columns":
+            observer = replace(observer, glimpse=Glimpse.of(table.n_rows))
         schema, stats = observer.frame(table, None, settings.families)
         self._name_columns(schema)
+        if observer.glimpse is not None and (
+            pairs := observer.glimpse.pairs(observer.codes[observer.glimpse.rows])
+        ):
+            alert(told(pairs, [str(name) for name in schema.names]), DuplicateColumnsWarning)
         return replace(schema, label=label), stats
 
     def _observer(self, who: str, settings: Settings, y: Any, sample_weight: Any, n_rows: int) -> Observer:

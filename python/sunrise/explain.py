@@ -15,6 +15,7 @@ from sunrise.data.frame import Frame
 from sunrise.derived import Derived
 from sunrise.engines import array
 from sunrise.levels import plain
+from sunrise.score import row_factors
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,8 @@ class Explanation:
         shape = batch.n_rows, len(fitted.classes), len(columns)
         added, counted = np.zeros(shape), np.zeros(shape)
         values = np.full((batch.n_rows, len(columns)), np.nan, dtype=float if table is None else object)
-        for part, block, form in zip(fitted.parts, batch.blocks, fitted.forms, strict=True):
+        factors = row_factors(fitted, batch)
+        for k, (part, block, form) in enumerate(zip(fitted.parts, batch.blocks, fitted.forms, strict=True)):
             support, at = part.family.support, list(part.columns)
             x = array.read(block, support)
             cells = form.finite.cells(x)
@@ -48,6 +50,8 @@ class Explanation:
             views = *cells.shape[:2], len(at), len(support.views)
             counted[:, :, at] = (counts + np.isneginf(cells)).reshape(views).sum(axis=3)
             added[:, :, at] = np.where(np.isneginf(cells), 0.0, cells).reshape(views).sum(axis=3)
+            if k in factors:
+                added[:, :, at] *= factors[k][:, None, None]
             if table is None:
                 values[:, at] = block.numbers()
         if table is not None:

@@ -11,9 +11,11 @@ from sklearn.base import BaseEstimator
 from sunrise import labels
 from sunrise.arrays import Floats
 from sunrise.calibrate import calibration
+from sunrise.conjugate import tails_of
 from sunrise.data import read
 from sunrise.data.frame import Frame
 from sunrise.derived import Derived
+from sunrise.interval import intervals
 from sunrise.leave_out import LeaveOneOut, LooScore
 from sunrise.present import present
 from sunrise.stats import Stats
@@ -39,6 +41,7 @@ class Honest(BaseEstimator):  # type: ignore[misc]
     _fitted: Derived
     _columns: Any
     _open: Any
+    _batch: Any
     _require_fitted: Any
     _refuse_fixed_parameters: Any
 
@@ -87,6 +90,41 @@ class Honest(BaseEstimator):  # type: ignore[misc]
         rows = replace(rows, fitted=self._fitted)
         self.__dict__["loo_score_"] = rows.score(rows.log_proba())
         return self
+
+    def interval(
+        self, X: Any, level: float = 0.95, n_draws: int = 1000, random_state: Any = 0
+    ) -> tuple[Floats, Floats]:
+        """Credible interval of every predicted probability: how sure the model is of it, given what it has seen.
+
+        Parameters are drawn `n_draws` times from their posterior, class probabilities too where they were fitted
+        (under equal weights of all), and the interval has equal tails. It is of the calibrated probability, with the
+        calibration as it is. Columns without a conjugate posterior (gamma, beta, von Mises) enter with their
+        estimates.
+
+        Returns
+        -------
+        low, high : ndarray of shape (n_samples, n_classes)
+
+        >>> from sunrise import NaiveBayes
+        >>> few, many = ({"x": [0, 0, 1, 0, 1, 1] * n} for n in (1, 100))
+        >>> for table in (few, many):
+        ...     model = NaiveBayes("bernoulli").fit(table, ["a", "a", "a", "b", "b", "b"] * (len(table["x"]) // 6))
+        ...     low, high = model.interval({"x": [1]})
+        ...     print(low[0, 1].round(2), high[0, 1].round(2))
+        0.19 0.94
+        0.61 0.72
+        """
+        tails = tails_of(level)
+        if not (isinstance(n_draws, int | np.integer) and n_draws > 0):
+            raise ValueError(f"n_draws is {n_draws!r}; it must be a number of draws, such as 1000.")
+        batch, _ = self._batch(X)
+        fitted = self._fitted
+        for part in fitted.parts:
+            if not part.family.generative:
+                raise ValueError(
+                    f"{part.family.name} is no distribution, so its parameters have no posterior."
+                )
+        return intervals(fitted, batch, tails, int(n_draws), np.random.default_rng(random_state))
 
     @property
     def calibration_(self) -> Calibrated | None:

@@ -11,12 +11,13 @@ from scipy import sparse
 
 from sunrise import _native, labels
 from sunrise.arrays import Floats, Labels
-from sunrise.data.batch import Block, DenseBlock, SparseBlock
+from sunrise.data.batch import Batch, Block, DenseBlock, SparseBlock
 from sunrise.data.frame import Frame
 from sunrise.derived import Derived
 from sunrise.engines import array
 from sunrise.forms import Form
 from sunrise.present import present
+from sunrise.score import row_factors
 
 
 @dataclass(frozen=True)
@@ -24,7 +25,8 @@ class LinearForm:
     """Weights `coef` (classes x features) and `intercept` that reproduce the joint log score.
 
     The features phi(x) are x - centre for counts and yes-or-no columns, (x - centre, (x - centre)^2) for
-    Gaussian columns and one-hot levels for categories, block after block. Rows must be complete.
+    Gaussian columns and one-hot levels for categories, block after block. Rows must be complete. Where calibration
+    has an exponent on the length of rows, `row_factors` has what the weights are multiplied by for it.
 
     >>> from sunrise import GaussianNB
     >>> model = GaussianNB.from_parameters([[-1.0], [1.0]], [[1.0], [1.0]], classes=["-", "+"])
@@ -62,27 +64,42 @@ class LinearForm:
 
     def transform(self, X: Any) -> Any:
         """The features phi(x) of rows, sparse where that is natural."""
-        found = [form.features(x, centre) for x, form, centre in self._read(X)]
+        batch = present(self._open(X, fitting=False), self._fitted)[0]
+        found = [form.features(x, centre) for x, form, centre in self._read(batch)]
         if len(found) == 1:
             return found[0]
         return sparse.hstack(found, format="csr") if any(map(sparse.issparse, found)) else np.hstack(found)
 
     def decision(self, X: Any) -> Floats:
         """w . phi(x) + b: the joint log score, rows x classes."""
-        score, impossible = self._fitted.log_prior, np.zeros(1)
-        for x, form, centre in self._read(X):
+        batch = present(self._open(X, fitting=False), self._fitted)[0]
+        score, impossible, factors = self._fitted.log_prior, np.zeros(1), row_factors(self._fitted, batch)
+        for k, (x, form, centre) in enumerate(self._read(batch)):
             coef, level = form.finite.weights(centre)
-            score = score + np.asarray(form.features(x, centre) @ coef.T) + level
+            factor = factors[k][:, None] if k in factors else 1.0
+            score = score + factor * (np.asarray(form.features(x, centre) @ coef.T) + level)
             if form.impossible is not None:
                 # Infinite weights cannot be multiplied: 0 log 0 is 0.
                 cells = form.impossible.cells(x if isinstance(x, np.ndarray) else x.toarray())
                 impossible = impossible + cells.sum(axis=2)
         return array.forbid(score, impossible) if impossible.ndim == 2 else score
 
-    def _read(self, X: Any) -> list[tuple[Any, Form, Floats]]:
+    def row_factors(self, X: Any) -> Floats:
+        """What the weights of every feature are multiplied by for the length of the rows: rows x features.
+
+        All 1 unless a model of counts is calibrated by temperature.
+        """
+        fitted = self._fitted
+        batch = present(self._open(X, fitting=False), fitted)[0]
+        factors, ones = row_factors(fitted, batch), np.ones(batch.n_rows)
+        widths = [
+            form.weights(centre)[0].shape[1] for form, centre in zip(fitted.forms, self._centres, strict=True)
+        ]
+        return np.repeat(np.stack([factors.get(k, ones) for k in range(len(widths))], axis=1), widths, axis=1)
+
+    def _read(self, batch: Batch) -> list[tuple[Any, Form, Floats]]:
         """Complete rows of cells as their features see them, block by block; sparse ones stay sparse."""
-        fitted, found = self._fitted, []
-        blocks = present(self._open(X, fitting=False), fitted)[0].blocks
+        fitted, found, blocks = self._fitted, [], batch.blocks
         for part, block, form, centre in zip(fitted.parts, blocks, fitted.forms, self._centres, strict=True):
             support = part.family.support
             try:

@@ -13,6 +13,7 @@ from sunrise.data import read
 from sunrise.data.batch import Block, ColumnsBlock, LevelsBlock
 from sunrise.data.column import Column
 from sunrise.data.frame import Frame
+from sunrise.duplicates import Glimpse
 from sunrise.family import Family
 from sunrise.infer import infer, look_at_levels, look_at_numbers
 from sunrise.moments import Moments
@@ -32,6 +33,8 @@ class Observer:
     n_jobs: int | None
     #: Who learns, for error texts.
     who: str
+    #: Some rows to look for columns that say the same, where that is asked for.
+    glimpse: Glimpse | None = None
 
     def matrix(self, block: Block, family: Family, names: Any) -> Stats:
         """Statistics of one block of numbers."""
@@ -47,18 +50,22 @@ class Observer:
                 continue
             column, stats = table.read(j), None
             if choice is None:
-                choice, stats = self._infer(column)
+                choice, stats = self._infer(j, column)
             elif schema is None:
                 choice = replace(choice, declared=column.declared)
             choices[j] = choice if schema else replace(choice, kind=column.kind)
-            if choice.family is not None and (table.matrix is None or choice.family.reads_levels):
-                alone[j] = self._column(column, choice.family) if stats is None else stats
+            if choice.family is None:
+                continue
+            if table.matrix is None or choice.family.reads_levels:
+                alone[j] = self._column(j, column, choice.family) if stats is None else stats
+            if self.glimpse is not None and not choice.family.reads_levels:
+                self.glimpse.numbers[j] = column.numbers(self.glimpse.rows)
         if schema is None:
             chosen = tuple(choice for choice in choices if choice is not None)
             schema = Schema(table.names, chosen, table.is_named, library=table.library)
         return schema, self._stats([self._part(table, part, alone) for part in schema.parts])
 
-    def _infer(self, column: Column) -> tuple[Choice, Any]:
+    def _infer(self, j: int, column: Column) -> tuple[Choice, Any]:
         """The family of a column, and its statistics where looking at it has found them already."""
         found: dict[tuple[Term, ...], Any] = {}
         if column.problem:
@@ -77,15 +84,21 @@ class Observer:
                 read.refuse_cell(self.who, [column.name], error.args, REAL)
         else:
             names, codes = read.plain_levels(column, self.n_jobs)
+            self._note(j, codes)
             counts = self._add_up(LevelsBlock((codes,)), (LEVEL,), LEVELS, [column.name]).named(names)
             found[LEVEL,], look = counts, look_at_levels(counts)
         choice = infer(column, look)
         return choice, None if choice.family is None else found.get(choice.family.terms)
 
-    def _column(self, column: Column, family: Family) -> Any:
+    def _note(self, j: int, codes: Codes) -> None:
+        if self.glimpse is not None:
+            self.glimpse.levels[j] = codes[self.glimpse.rows]
+
+    def _column(self, j: int, column: Column, family: Family) -> Any:
         """Statistics of one column."""
         if family.reads_levels:
             names, codes = read.levels(column, family, self.n_jobs)
+            self._note(j, codes)
             return self._add_up(LevelsBlock((codes,)), family.terms, family.support, [column.name]).named(
                 names
             )

@@ -37,6 +37,9 @@ class Block(Protocol):
     def lengths(self) -> Floats:
         """The sum of the observed cells of every row."""
 
+    def some(self, rows: slice) -> Block:
+        """Some of the rows."""
+
 
 @dataclass(frozen=True)
 class DenseBlock:
@@ -66,6 +69,10 @@ class DenseBlock:
     def lengths(self) -> Floats:
         """The sum of the observed cells of every row."""
         return np.asarray(np.nansum(self.numbers(), axis=1))
+
+    def some(self, rows: slice) -> DenseBlock:
+        """Some of the rows."""
+        return DenseBlock(self.values[rows])
 
 
 @dataclass(frozen=True)
@@ -101,6 +108,10 @@ class ColumnsBlock:
         """The sum of the observed cells of every row."""
         return np.asarray(np.nansum(self.numbers(), axis=1))
 
+    def some(self, rows: slice) -> DenseBlock:
+        """Some of the rows, copied."""
+        return DenseBlock(self.numbers(rows))
+
 
 @dataclass(frozen=True)
 class LevelsBlock:
@@ -131,6 +142,10 @@ class LevelsBlock:
     def lengths(self) -> Floats:
         """The sum of the observed cells of every row."""
         return np.asarray(np.nansum(self.numbers(), axis=1))
+
+    def some(self, rows: slice) -> LevelsBlock:
+        """Some of the rows."""
+        return LevelsBlock(tuple(codes[rows] for codes in self.codes))
 
 
 @dataclass(frozen=True)
@@ -177,6 +192,11 @@ class SparseBlock:
         row = np.repeat(np.arange(self.shape[0]), np.diff(self.indptr))
         return np.bincount(row, np.nan_to_num(self.data, copy=True), self.shape[0]).astype(np.float64)
 
+    def some(self, rows: slice) -> SparseBlock:
+        """Some of the rows."""
+        part = self.matrix[rows]
+        return SparseBlock(part.data, part.indices, part.indptr, part.shape)
+
 
 @dataclass(frozen=True)
 class Batch:
@@ -184,3 +204,7 @@ class Batch:
 
     n_rows: int
     blocks: tuple[Block, ...]
+
+    def some(self, rows: slice) -> Batch:
+        """Some of the rows."""
+        return Batch(len(range(*rows.indices(self.n_rows))), tuple(block.some(rows) for block in self.blocks))

@@ -1,0 +1,144 @@
+"""Credible intervals of predictions: they cover what is true as often as they say."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import sunrise as sr
+from scipy import special, stats
+
+REPETITIONS = 2000
+N_ROWS = 12
+
+
+def softmax(joint):
+    return np.exp(joint - special.logsumexp(joint))
+
+
+def yes_and_no(rng, prior):
+    """Bernoulli(2 columns), theta ~ Beta(2, 1)."""
+    theta = rng.beta(2.0, 1.0, (2, 2))
+    y = rng.choice(2, N_ROWS, p=prior)
+    x = (rng.random((N_ROWS, 2)) < theta[y]).astype(float)
+    new = (rng.random(2) < 0.5).astype(float)
+    truth = np.log(prior) + np.where(new > 0, np.log(theta), np.log1p(-theta)).sum(axis=1)
+    return sr.Bernoulli(alpha=2.0, beta=1.0), x, y, new, truth
+
+
+def categories(rng, prior):
+    """A column of three levels, theta ~ Dirichlet(2, 2, 2)."""
+    theta = rng.dirichlet([2.0] * 3, 2)
+    y = rng.choice(2, N_ROWS, p=prior)
+    x = np.array([rng.choice(3, p=theta[c]) for c in y], float)[:, None]
+    new = np.array([rng.integers(3)], float)
+    return (
+        sr.Categorical(alpha=2.0, coded=True, min_categories=3, unseen="ignore"),
+        x,
+        y,
+        new,
+        np.log(prior) + np.log(theta[:, int(new[0])]),
+    )
+
+
+def measurements(rng, prior):
+    """A normal column, (mean, variance) ~ NormalInverseGamma(0, 1, 3, 2)."""
+    var = 1.0 / rng.gamma(3.0, 1.0 / 2.0, 2)
+    mean = rng.normal(0.0, np.sqrt(var))
+    y = rng.choice(2, N_ROWS, p=prior)
+    x = rng.normal(mean[y], np.sqrt(var[y]))[:, None]
+    new = np.array([rng.normal(0.0, 1.5)])
+    truth = np.log(prior) + stats.norm.logpdf(new[0], mean, np.sqrt(var))
+    return sr.Gaussian(prior=(0.0, 1.0, 3.0, 2.0)), x, y, new, truth
+
+
+@pytest.mark.parametrize("draw", [yes_and_no, categories, measurements])
+def test_95_percent_intervals_cover_the_truth_19_times_in_20(draw):
+    rng = np.random.default_rng(11)
+    covered = []
+    while len(covered) < REPETITIONS:
+        family, x, y, new, truth = draw(rng, rng.dirichlet([1.0, 1.0]))
+        # Both classes are part of the model, also where only one of them was drawn.
+        model = sr.NaiveBayes(family, n_jobs=1).partial_fit(x, y, classes=[0, 1])
+        low, high = model.interval(new[None], level=0.95, n_draws=600, random_state=len(covered))
+        covered.append(low[0, 1] <= softmax(truth)[1] <= high[0, 1])
+    assert 0.93 <= np.mean(covered) <= 0.97
+
+
+def test_the_class_prior_is_integrated_out_only_where_it_is_fitted():
+    x, y = np.zeros((8, 1)), [0, 0, 0, 1, 1, 1, 1, 1]
+    fitted = sr.NaiveBayes("bernoulli").fit(x, y)
+    given = sr.NaiveBayes("bernoulli", class_prior=[0.4, 0.6]).fit(x, y)
+    missing = np.array([[np.nan]])
+    low, high = fitted.interval(missing, level=0.9, n_draws=40_000)
+    truth = stats.beta(4, 6)  # of the first class: Dirichlet(1 + 3, 1 + 5)
+    np.testing.assert_allclose([low[0, 0], high[0, 0]], truth.ppf([0.05, 0.95]), atol=0.01)
+    np.testing.assert_allclose(np.array(given.interval(missing))[:, 0], [[0.4, 0.6]] * 2)
+
+
+@pytest.mark.parametrize("family", ["poisson", "geometric", "exponential", "lognormal", "multinomial"])
+def test_intervals_hold_the_prediction_and_shrink_with_data(family):
+    rng = np.random.default_rng(5)
+    columns = ("a", "b")
+    draw = rng.poisson(3.0, (400, 2)) + 1.0
+    y = np.arange(400) % 2
+    draw[y == 1] *= 2.0
+    widths = []
+    for n in (10, 400):
+        table = {name: draw[:n, j] for j, name in enumerate(columns)}
+        model = sr.NaiveBayes({columns: family}).fit(table, y[:n])
+        row = {"a": [4.0], "b": [4.0]}
+        low, high = model.interval(row)
+        assert (low <= model.predict_proba(row) + 0.02).all() and (
+            model.predict_proba(row) <= high + 0.02
+        ).all()
+        widths.append(float((high - low)[0, 0]))
+    assert widths[1] < widths[0]
+
+
+def test_point_estimates_without_a_posterior_have_no_width_beside_the_prior():
+    rng = np.random.default_rng(0)
+    table = {"x": rng.gamma(2.0, 1.0, 40)}
+    model = sr.NaiveBayes("gamma", class_prior="uniform").fit(table, np.arange(40) % 2)
+    low, high = model.interval({"x": [1.0, 3.0]})
+    np.testing.assert_allclose(low, model.predict_proba({"x": [1.0, 3.0]}), rtol=1e-9)
+    np.testing.assert_allclose(high, low, rtol=1e-9)
+
+
+def test_calibrated_intervals_are_of_the_calibrated_probability():
+    rng = np.random.default_rng(1)
+    x = rng.normal(size=(300, 1))
+    table = {"a": x[:, 0], "b": x[:, 0], "c": rng.normal(size=300)}
+    y = (x[:, 0] + rng.normal(size=300) > 0).astype(int)
+    with pytest.warns(sr.DuplicateColumnsWarning):
+        plain = sr.NaiveBayes("gaussian").fit(table, y)
+    model = sr.NaiveBayes("gaussian", calibrate="columns").fit(table, y)
+    rows = {"a": [1.5], "b": [1.5], "c": [0.0]}
+    for fitted in (plain, model):
+        low, high = fitted.interval(rows)
+        assert (low < fitted.predict_proba(rows)).all() and (fitted.predict_proba(rows) < high).all()
+    assert model.predict_proba(rows)[0, 1] < plain.predict_proba(rows)[0, 1]
+
+
+@pytest.mark.parametrize("level", [0.0, 1.0, -1.0, 95])
+def test_a_level_is_between_0_and_1(level):
+    model = sr.NaiveBayes("gaussian").fit({"x": [0.0, 1.0, 2.0, 4.0]}, [0, 0, 1, 1])
+    with pytest.raises(ValueError, match="level"):
+        model.interval({"x": [1.0]}, level=level)
+
+
+def test_models_without_a_posterior_say_so():
+    x, y = np.array([[0.0], [1.0], [2.0], [4.0]]), [0, 0, 1, 1]
+    with pytest.raises(ValueError, match="posterior"):
+        sr.GaussianNB().fit(x, y).interval(x)
+    with pytest.raises(ValueError, match="complement"):
+        sr.ComplementNB().fit(x, y).interval(x)
+    with pytest.raises(ValueError, match="n_draws"):
+        sr.NaiveBayes("gaussian").fit(x, y).interval(x, n_draws=0)
+
+
+def test_the_same_seed_gives_the_same_interval_whatever_the_rows_beside():
+    rng = np.random.default_rng(3)
+    x, y = rng.normal(size=(50, 2)), np.arange(50) % 3
+    model = sr.NaiveBayes("gaussian").fit(x, y)
+    together, alone = model.interval(x), model.interval(x[7:8])
+    np.testing.assert_allclose(np.array(together)[:, 7:8], np.array(alone), rtol=1e-12)
