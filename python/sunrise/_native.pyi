@@ -73,4 +73,13 @@ def loss(
     offsets: Floats,
     threads: int,
 ) -> tuple[float, Floats, Floats]: ...
+def curvature(
+    cells: Floats,
+    prior: Floats,
+    labels: Codes,
+    weight: Floats,
+    columns: Floats,
+    offsets: Floats,
+    threads: int,
+) -> Floats: ...
 def normalise(scores: Floats, fallback: Floats, output: Output) -> int: ...

@@ -20,6 +20,9 @@ MOST = 1 << 25
 #: A cell that is impossible counts as this improbable, so that a weight can still make it less so.
 IMPOSSIBLE = -745.0
 
+#: Newton's steps, far more than are needed; and beyond how many numbers their curvature costs more than it saves.
+STEPS, NARROW = 100, 256
+
 #: How strongly the mean weight is drawn to 1, and the offsets to 0.
 PULL, OFFSET_PULL = 0.1, 1e-4
 
@@ -86,24 +89,55 @@ def _columns(rows: LeaveOneOut, use: Positions, weights: Floats, exponents: Floa
     n_classes, n_weights = len(fitted.classes), len(places)
     use = _sampled(use, n_classes * n_weights)
     told = _told(rows, use, n_weights)
-    scale = np.sqrt(np.maximum(np.einsum("icj,icj->j", told, told) / len(use), 1e-12))
     rest = _prior(rows, use), rows.y[use], _weights(rows, use)
     n = float(len(use) if rows.weight is None else rows.weight[use].sum())
     n_threads, cells = engines.threads(fitted.n_jobs, told.size), told.ravel()
 
     def objective(v: Floats) -> tuple[float, Floats]:
-        w, d = v[:n_weights] / scale, v[n_weights:]
+        w, d = v[:n_weights], v[n_weights:]
         value, on_w, on_d = engines.choose().loss(cells, *rest, w, d, n_threads)
         mean = w.mean()
         value += (((w - mean) ** 2).sum() + PULL * n_weights * (mean - 1.0) ** 2 + OFFSET_PULL * d @ d) / n
         on_w = on_w + (2.0 * (w - mean) + 2.0 * PULL * (mean - 1.0)) / n
-        return value, np.concatenate([on_w / scale, on_d + 2.0 * OFFSET_PULL * d / n])
+        return value, np.concatenate([on_w, on_d + 2.0 * OFFSET_PULL * d / n])
 
-    bounds = [(0.0, None)] * n_weights + [(None, None)] * n_classes
-    found = _minimum(objective, np.concatenate([scale, np.zeros(n_classes)]), bounds)
-    for columns, w in zip(places, found[:n_weights] / scale, strict=True):
+    def curvature(v: Floats) -> Floats:
+        bent = engines.choose().curvature(cells, *rest, v[:n_weights], v[n_weights:], n_threads)
+        pull = np.diag(np.repeat([2.0, 2.0 * OFFSET_PULL], [n_weights, n_classes]))
+        pull[:n_weights, :n_weights] -= 2.0 * (1.0 - PULL) / n_weights
+        return np.asarray(bent + pull / n)
+
+    start = np.repeat([1.0, 0.0], [n_weights, n_classes])
+    lowest = np.repeat([0.0, -np.inf], [n_weights, n_classes])
+    if len(start) <= NARROW:
+        found = _lowest(objective, curvature, start, lowest)
+    else:
+        found = _minimum(objective, start, [(low if np.isfinite(low) else None, None) for low in lowest])
+    for columns, w in zip(places, found[:n_weights], strict=True):
         weights[columns] = w
     return np.asarray(found[n_weights:])
+
+
+def _lowest(objective: Any, curvature: Any, start: Floats, lowest: Floats) -> Floats:
+    """The minimum of a convex function above lower bounds: Newton's steps along the numbers that are free to move."""
+    v = start
+    value, slope = objective(v)
+    for _ in range(STEPS):
+        free = (v > lowest) | (slope < 0)
+        step = np.zeros_like(v)
+        step[free] = -np.linalg.solve(curvature(v)[np.ix_(free, free)], slope[free])
+        size = 1.0
+        while True:
+            new = np.maximum(v + size * step, lowest)
+            lower, slope_there = objective(new)
+            gain = slope @ (v - new)
+            if lower <= value - 1e-4 * gain or size < 1e-9:
+                break
+            size /= 2.0
+        v, slope, last, value = new, slope_there, value, lower
+        if last - value <= 1e-13 * max(1.0, abs(value)):
+            break
+    return np.asarray(v)
 
 
 def _told(rows: LeaveOneOut, use: Positions, n_weights: int) -> Floats:

@@ -242,8 +242,12 @@ class Table:
             levels = self.codes[self.offsets[j] : self.offsets[j + 1]]
             first, k = self.offsets[j] + 2 * j, len(levels)
             cell = np.where(np.isnan(x[:, j]), 0.0, x[:, j])
-            place = np.searchsorted(levels, cell)
-            seen = (place < k) & (np.append(levels, -1)[place] == cell)
+            if k and levels[-1] == k - 1:  # codes without gaps are their own places
+                place = np.minimum(cell, k).astype(np.int64)
+                seen = place < k
+            else:
+                place = np.searchsorted(levels, cell)
+                seen = (place < k) & (np.append(levels, -1)[place] == cell)
             beyond = ~seen & (cell >= self.sizes[j])
             if self.refuse_unseen and beyond.any():
                 row = int(np.argmax(beyond))

@@ -40,18 +40,109 @@ impl Loss {
 
 const TASK: usize = 2048;
 
+impl Told<'_> {
+    /// Checks that everything fits these numbers of columns and classes; the cells of a row.
+    fn check(&self, columns: usize, classes: usize) -> Result<usize, Fault> {
+        let (n, row) = (self.labels.len(), fault::cells(classes.saturating_sub(1), columns)?);
+        let fits = classes > 0
+            && self.cells.len() == fault::cells(n, row)?
+            && self.prior.len() == fault::cells(n, classes)?
+            && self.weight.len() == n
+            && self.labels.iter().all(|&y| y >= 0 && (y as usize) < classes);
+        if fits {
+            Ok(row)
+        } else {
+            Err(Fault::shape("the cells, priors, labels and weights do not fit together"))
+        }
+    }
+
+    /// Scores of a row, and of the greatest of them.
+    #[inline(always)]
+    fn score(&self, r: usize, cells: &[f64], columns: &[f64], offsets: &[f64], scores: &mut [f64]) -> usize {
+        let (width, classes) = (columns.len(), offsets.len());
+        scores.copy_from_slice(&self.prior[r * classes..][..classes]);
+        scores.iter_mut().zip(offsets).for_each(|(score, offset)| *score += offset);
+        for (c, score) in scores.iter_mut().enumerate().skip(1) {
+            *score += dot(&cells[(c - 1) * width..][..width], columns);
+        }
+        let mut best = 0;
+        for c in 1..classes {
+            if scores[c] > scores[best] {
+                best = c;
+            }
+        }
+        best
+    }
+}
+
+/// From scores to exponentials beside the greatest, which is 1; their sum without it.
+#[inline(always)]
+fn exponentials(scores: &mut [f64], best: usize) -> f64 {
+    let (most, mut rest) = (scores[best], 0.0);
+    for (c, score) in scores.iter_mut().enumerate() {
+        *score = if c == best { 1.0 } else { (*score - most).exp() };
+        rest += if c == best { 0.0 } else { *score };
+    }
+    rest
+}
+
+/// The curvature of the loss in the weights of the columns and the offsets of the classes, together: a square matrix,
+/// of which the part above the diagonal is left 0.
+pub fn curvature(told: Told, columns: &[f64], offsets: &[f64], threads: usize) -> Result<Vec<f64>, Fault> {
+    let (n, width, classes) = (told.labels.len(), columns.len(), offsets.len());
+    let row = told.check(width, classes)?;
+    let size = width + classes;
+    let square = fault::cells(size, size)?;
+    let tasks: Vec<usize> = (0..n).step_by(TASK).collect();
+    let parts = run(threads, tasks, |start| {
+        vectorised(
+            #[inline(always)]
+            || {
+                let mut sum = vec![0.0; square];
+                let (mut scores, mut mean, mut own) = (vec![0.0; classes], vec![0.0; size], vec![0.0; size]);
+                for r in start..n.min(start + TASK) {
+                    let cells = &told.cells[r * row..(r + 1) * row];
+                    let best = told.score(r, cells, columns, offsets, &mut scores);
+                    let total = 1.0 + exponentials(&mut scores, best);
+                    mean.fill(0.0);
+                    for (c, score) in scores.iter().enumerate() {
+                        let p = score / total;
+                        own.fill(0.0);
+                        if c > 0 {
+                            own[..width].copy_from_slice(&cells[(c - 1) * width..][..width]);
+                        }
+                        own[width + c] = 1.0;
+                        add_square(&mut sum, &own, told.weight[r] * p);
+                        mean.iter_mut().zip(&own).for_each(|(mean, x)| *mean += p * x);
+                    }
+                    add_square(&mut sum, &mean, -told.weight[r]);
+                }
+                sum
+            },
+        )
+    });
+    let mut sum = vec![0.0; square];
+    for part in &parts {
+        sum.iter_mut().zip(part).for_each(|(sum, x)| *sum += x);
+    }
+    Ok(sum)
+}
+
+/// Adds the products of all pairs, times a factor, below the diagonal and on it.
+#[inline(always)]
+fn add_square(sum: &mut [f64], x: &[f64], factor: f64) {
+    for (i, &a) in x.iter().enumerate() {
+        if a != 0.0 {
+            let row = &mut sum[i * x.len()..][..i + 1];
+            row.iter_mut().zip(x).for_each(|(sum, b)| *sum += factor * a * b);
+        }
+    }
+}
+
 /// The weighted sum of the log losses of all rows under these weights of columns and offsets of classes.
 pub fn loss(told: Told, columns: &[f64], offsets: &[f64], threads: usize) -> Result<Loss, Fault> {
     let (n, width, classes) = (told.labels.len(), columns.len(), offsets.len());
-    let row = fault::cells(classes.saturating_sub(1), width)?;
-    let fits = classes > 0
-        && told.cells.len() == fault::cells(n, row)?
-        && told.prior.len() == fault::cells(n, classes)?
-        && told.weight.len() == n
-        && told.labels.iter().all(|&y| y >= 0 && (y as usize) < classes);
-    if !fits {
-        return Err(Fault::shape("the cells, priors, labels and weights do not fit together"));
-    }
+    let row = told.check(width, classes)?;
     let tasks: Vec<usize> = (0..n).step_by(TASK).collect();
     let parts = run(threads, tasks, |start| {
         vectorised(
@@ -82,22 +173,13 @@ fn add_row(
     scores: &mut [f64],
     sum: &mut Loss,
 ) {
-    let (width, classes) = (columns.len(), offsets.len());
-    let prior = &told.prior[r * classes..][..classes];
-    scores.copy_from_slice(prior);
-    scores.iter_mut().zip(offsets).for_each(|(score, offset)| *score += offset);
-    for (c, score) in scores.iter_mut().enumerate().skip(1) {
-        *score += dot(&cells[(c - 1) * width..][..width], columns);
-    }
-    let (y, w) = (told.labels[r] as usize, told.weight[r]);
-    let own = scores[y];
-    let most = scores.iter().fold(f64::NEG_INFINITY, |most, &score| most.max(score));
-    let mut total = 0.0;
-    for score in scores.iter_mut() {
-        *score = (*score - most).exp();
-        total += *score;
-    }
-    sum.value += w * (total.ln() + most - own);
+    let (width, y, w) = (columns.len(), told.labels[r] as usize, told.weight[r]);
+    let best = told.score(r, cells, columns, offsets, scores);
+    let ahead = scores[best] - scores[y];
+    // Nothing is lost beside the exponential of the greatest, which is 1.
+    let rest = exponentials(scores, best);
+    let total = 1.0 + rest;
+    sum.value += w * (rest.ln_1p() + ahead);
     for (c, score) in scores.iter().enumerate() {
         let slope = w * (score / total - f64::from(u8::from(c == y)));
         sum.classes[c] += slope;
@@ -145,6 +227,19 @@ mod tests {
             let slope = (loss(told, &moved, &d, 1).unwrap().value - found.value) / step;
             assert!((slope - found.columns[j]).abs() < 1e-3 * found.value);
         }
+        let bent = curvature(told, &w, &d, 1).unwrap();
+        assert_eq!(bent, curvature(told, &w, &d, 3).unwrap());
+        let mut moved = w;
+        moved[1] += step;
+        let slopes = loss(told, &moved, &d, 1).unwrap();
+        let size = width + classes;
+        assert!(
+            ((slopes.columns[3] - found.columns[3]) / step - bent[3 * size + 1]).abs() < 1e-3 * found.value
+        );
+        assert!(
+            ((slopes.classes[2] - found.classes[2]) / step - bent[(width + 2) * size + 1]).abs()
+                < 1e-3 * found.value
+        );
         for c in 0..classes {
             let mut moved = d;
             moved[c] += step;

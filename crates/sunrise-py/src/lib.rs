@@ -190,5 +190,6 @@ fn _native(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(score::normalise, m)?)?;
     m.add_function(wrap_pyfunction!(score::own, m)?)?;
     m.add_function(wrap_pyfunction!(score::loss, m)?)?;
+    m.add_function(wrap_pyfunction!(score::curvature, m)?)?;
     Ok(())
 }

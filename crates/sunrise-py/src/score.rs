@@ -10,7 +10,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use sunrise_core::fault::Fault;
 use sunrise_core::linear::{ColumnWeights, DenseLinear, SparseLinear, Weights};
-use sunrise_core::loss::{loss as log_loss, Told};
+use sunrise_core::loss::{curvature as bent, loss as log_loss, Told};
 use sunrise_core::normalise::{normalise as normalise_rows, Output};
 use sunrise_core::own::{own as own_scores, Removal};
 use sunrise_core::score::{score as score_rows, Results, Scorer};
@@ -280,6 +280,30 @@ pub fn loss<'py>(
     let (columns, offsets) = (slice(&columns)?, slice(&offsets)?);
     let found = py.detach(|| log_loss(told, columns, offsets, threads)).map_err(raise)?;
     Ok((found.value, found.columns.into_pyarray(py), found.classes.into_pyarray(py)))
+}
+
+/// The curvature of that loss in weights and offsets together, row by row; 0 above the diagonal.
+#[pyfunction]
+#[allow(clippy::too_many_arguments)]
+pub fn curvature<'py>(
+    py: Python<'py>,
+    cells: PyReadonlyArray1<'py, f64>,
+    prior: Array<'py>,
+    labels: PyReadonlyArray1<'py, i32>,
+    weight: PyReadonlyArray1<'py, f64>,
+    columns: PyReadonlyArray1<'py, f64>,
+    offsets: PyReadonlyArray1<'py, f64>,
+    threads: usize,
+) -> PyResult<Floats<'py>> {
+    let told = Told {
+        cells: slice(&cells)?,
+        prior: flat(&prior)?,
+        labels: slice(&labels)?,
+        weight: slice(&weight)?,
+    };
+    let (columns, offsets) = (slice(&columns)?, slice(&offsets)?);
+    let found = py.detach(|| bent(told, columns, offsets, threads)).map_err(raise)?;
+    Ok(found.into_pyarray(py))
 }
 
 /// Turns joint log scores into probabilities in place; says how many rows were impossible.

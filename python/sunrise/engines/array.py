@@ -202,6 +202,19 @@ def loss(
     return value, np.einsum("icj,ic->j", cells, slope[:, 1:]), slope.sum(axis=0)
 
 
+def curvature(
+    cells: Floats, prior: Floats, y: Codes, weight: Floats, columns: Floats, offsets: Floats, threads: int
+) -> Floats:
+    """The curvature of that loss in weights and offsets together."""
+    n, n_classes = len(y), len(offsets)
+    told = np.zeros((n, n_classes, len(columns) + n_classes))
+    told[:, 1:, : len(columns)] = cells.reshape(n, n_classes - 1, len(columns))
+    told[:, :, len(columns) :] = np.eye(n_classes)
+    p, _ = normalise(prior + told @ np.concatenate([columns, offsets]), prior[:1], "proba")
+    mean = np.einsum("ic,icj->ij", p, told)
+    return np.asarray(np.einsum("i,ic,icj,ick->jk", weight, p, told, told) - (mean.T * weight) @ mean)
+
+
 def pieces(block: Block, n_classes: int = 1) -> list[slice]:
     """The rows of a block in pieces whose cells times classes take little memory."""
     step = max(1, PIECE // max(1, block.shape[1] * n_classes))

@@ -25,6 +25,14 @@ totals = _native.totals
 loss = _native.loss
 
 
+def curvature(cells: Floats, *rest: Any) -> Floats:
+    """The curvature of the loss in weights and offsets together."""
+    half = _native.curvature(cells, *rest)
+    size = math.isqrt(len(half))
+    lower = half.reshape(size, size)
+    return np.asarray(lower + np.tril(lower, -1).T)
+
+
 def _sums(block: Block, support: Support, y: Codes, w: Floats | None, n_classes: int, threads: int) -> Sums:
     if (
         isinstance(block, SparseBlock)
