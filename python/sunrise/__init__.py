@@ -25,6 +25,7 @@ from sunrise.families.geometric import Geometric
 from sunrise.families.lognormal import LogNormal
 from sunrise.families.multinomial import Multinomial, MultinomialNB
 from sunrise.families.poisson import Poisson, PoissonNB
+from sunrise.families.text import Text, TextNB
 from sunrise.families.vonmises import VonMises
 from sunrise.moments import LostPrecisionWarning
 from sunrise.present import UnseenLevelsWarning
@@ -59,6 +60,8 @@ __all__ = [
     "NaiveBayes",
     "Poisson",
     "PoissonNB",
+    "Text",
+    "TextNB",
     "UnseenLevelsWarning",
     "VonMises",
     "__version__",

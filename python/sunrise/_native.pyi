@@ -1,5 +1,6 @@
 """The kernels in Rust; arrays in, arrays out. See crates/sunrise-py."""
 
+from collections.abc import Callable
 from typing import Any, Literal
 
 import numpy as np
@@ -21,6 +22,34 @@ Reading = tuple[float | None, float, float, bool]
 Output = Literal["joint", "log_proba", "proba"]
 
 GROUP: int
+
+class Alphabet:
+    def __init__(
+        self, words: list[tuple[int, int]], spaces: list[int], lower: list[tuple[int, list[int]]]
+    ) -> None: ...
+
+class Words:
+    def __init__(self, list: list[str]) -> None: ...
+    def __len__(self) -> int: ...
+    def words(self) -> NDArray[np.object_]: ...
+    def find(self, word: str) -> int: ...
+
+class TextCounter:
+    def __init__(
+        self,
+        analyzer: str,
+        ngrams: tuple[int, int],
+        lowercase: bool,
+        stop: list[str] | None,
+        binary: bool,
+        hash_bits: int | None,
+        alphabet: Callable[[], Alphabet],
+        prepare: Callable[[str], str],
+        accents: bool,
+    ) -> None: ...
+    def count(
+        self, texts: list[Any] | ArrowColumn, vocabulary: Words | None, threads: int
+    ) -> tuple[Integers, Codes, Floats, Integers, NDArray[np.bool_], Words | None]: ...
 
 class CellError(ValueError): ...
 class NotCanonical(ValueError): ...

@@ -15,10 +15,11 @@ from sunrise.arrays import Codes, Floats, Positions
 from sunrise.calibration import Calibration
 from sunrise.leave_out import LeaveOneOut
 
-#: The most numbers (rows x classes x columns) that are held; of more rows, every second, third, ... is taken.
+#: The most numbers (rows x classes x columns) that are held; of more rows, a sample is taken.
 MOST = 1 << 25
-#: A cell that is impossible counts as this improbable, so that a weight can still make it less so.
-IMPOSSIBLE = -745.0
+#: A cell that is impossible counts as this much less probable than the least of the others, so that a weight can
+#: still make it less so.
+IMPOSSIBLE = 745.0
 
 #: Newton's steps, far more than are needed; and beyond how many numbers their curvature costs more than it saves.
 STEPS, NARROW = 100, 256
@@ -51,8 +52,11 @@ def _prior(rows: LeaveOneOut, use: Positions) -> Floats:
 
 
 def _sampled(use: Positions, numbers: int) -> Positions:
-    """Every row, or of very many every second, third, ..."""
-    return use[:: max(1, -(-len(use) * numbers // MOST))]
+    """Every row, or of very many as many as can be held, drawn evenly and always the same."""
+    most = max(1, MOST // max(1, numbers))
+    if len(use) <= most:
+        return use
+    return np.sort(np.random.default_rng(0).choice(use, most, replace=False))
 
 
 def _weights(rows: LeaveOneOut, use: Positions) -> Floats:
@@ -166,8 +170,12 @@ def _told(rows: LeaveOneOut, use: Positions, n_weights: int) -> Floats:
 
 
 def _settled(told: Floats) -> Floats:
-    """Scores without infinities, and without those that could not be worked out, which then say nothing."""
-    return np.maximum(np.where(np.isnan(told), 0.0, told), IMPOSSIBLE)
+    """Scores of rows x classes ... without infinities."""
+    infinite = np.isneginf(told)
+    if not infinite.any():
+        return told
+    least = np.where(infinite, np.inf, told).min(axis=1, keepdims=True)
+    return np.where(infinite, np.where(np.isinf(least), 0.0, least) - IMPOSSIBLE, told)
 
 
 def _temperature(rows: LeaveOneOut, use: Positions, weights: Floats, exponents: Floats) -> Floats:
@@ -187,38 +195,34 @@ def _temperature(rows: LeaveOneOut, use: Positions, weights: Floats, exponents: 
     lengths = np.zeros((len(blocks), len(use)))
     for at, k in enumerate(joint, start=len(blocks) - len(joint)):
         lengths[at] = np.log1p(rows.batch.blocks[k].lengths()[use])
-    middle = lengths.mean(axis=1)
-    lengths -= middle[:, None]
     loss = _Loss(rows.y[use], _weights(rows, use), _prior(rows, use))
     n, n_joint = float(len(use) if rows.weight is None else rows.weight[use].sum()), len(joint)
+    first = len(blocks) - n_joint
+    # The temperature at the mean length, not at length 0, is what is found: it hardly depends on the exponents.
+    middle = lengths.mean(axis=1)[first:] / len(blocks)
 
-    def parts(v: Floats) -> tuple[Floats, Floats]:
-        exponent = np.concatenate([np.zeros(len(blocks) - n_joint), v[1 : 1 + n_joint]])
-        return exponent, np.exp(v[0] + exponent[:, None] * lengths)[:, :, None] * told
+    def parts(v: Floats) -> tuple[float, Floats]:
+        exponent = np.concatenate([np.zeros(first), v[1 : 1 + n_joint]])
+        log_t = float(v[0] - v[1 : 1 + n_joint] @ middle)
+        return log_t, np.exp(log_t + exponent[:, None] * lengths)[:, :, None] * told
 
     def objective(v: Floats) -> tuple[float, Floats]:
-        exponent, scores = parts(v)
-        d = v[1 + n_joint :]
+        log_t, scores = parts(v)
+        g, d, t = v[1 : 1 + n_joint], v[1 + n_joint :], np.exp(log_t)
         value, slope = loss(scores.sum(axis=0) + d)
-        # The temperature at length 0 is what is drawn to 1.
-        t = np.exp(v[0] - exponent @ middle)
-        value += (PULL * (t - 1.0) ** 2 + PULL * exponent @ exponent + OFFSET_PULL * d @ d) / n
+        value += (PULL * (t - 1.0) ** 2 + PULL * g @ g + OFFSET_PULL * d @ d) / n
         by_row = (scores * slope).sum(axis=2)
-        on_t = 2.0 * PULL * (t - 1.0) * t / n
-        on_g = ((by_row * lengths).sum(axis=1) - on_t * middle + 2.0 * PULL * exponent / n)[
-            len(blocks) - n_joint :
-        ]
-        on_d = slope.sum(axis=0) + 2.0 * OFFSET_PULL * d / n
-        return value, np.concatenate([[by_row.sum() + on_t], on_g, on_d])
+        on_t = by_row.sum() + 2.0 * PULL * (t - 1.0) * t / n
+        on_g = (by_row * lengths).sum(axis=1)[first:] - on_t * middle + 2.0 * PULL * g / n
+        return value, np.concatenate([[on_t], on_g, slope.sum(axis=0) + 2.0 * OFFSET_PULL * d / n])
 
     nothing = np.zeros(1 + n_joint + n_classes)
     starts = [np.concatenate([[-step], nothing[1:]]) for step in np.arange(0.0, 9.0)]
     start = min(starts, key=lambda v: objective(v)[0])
     found = _minimum(objective, start, [(-30.0, 5.0)] + [(-3.0, 3.0)] * n_joint + [(None, None)] * n_classes)
-    exponent, _ = parts(found)
-    weights[:] = np.exp(found[0] - exponent @ middle)
-    for at, k in enumerate(joint, start=len(blocks) - n_joint):
-        exponents[list(fitted.parts[k].columns)] = exponent[at]
+    weights[:] = np.exp(parts(found)[0])
+    for k, g in zip(joint, found[1 : 1 + n_joint], strict=True):
+        exponents[list(fitted.parts[k].columns)] = g
     return np.asarray(found[1 + n_joint :])
 
 

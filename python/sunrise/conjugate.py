@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields
+from numbers import Real
 from typing import Any, Self
 
 import numpy as np
@@ -25,7 +26,7 @@ def log(x: Floats) -> Floats:
 
 def tails_of(level: float) -> tuple[float, float]:
     """The probabilities between which a credible interval of this level lies."""
-    if not 0.0 < level < 1.0:
+    if not (isinstance(level, Real) and 0.0 < float(level) < 1.0):
         raise ValueError(f"level is {level!r}; it must lie between 0 and 1, such as 0.95.")
     return (1.0 - level) / 2.0, (1.0 + level) / 2.0
 

@@ -72,7 +72,7 @@ class Derived:
         self.log_class_prior = log(self.class_prior)
         # Weights that are no probabilities want no prior, unless others beside them do.
         self.is_generative = (
-            len(classes) == 1 or any(part.family.generative for part in self.parts) or not self.parts
+            len(classes) == 1 or any(part.family.wants_prior for part in self.parts) or not self.parts
         )
         self.log_prior = self.log_class_prior if self.is_generative else np.zeros(len(classes))
         self.plain_log_prior = self.log_prior
@@ -82,7 +82,7 @@ class Derived:
 
     def __getstate__(self) -> dict[str, Any]:
         """Pickle what cannot be derived again."""
-        derived = ("params", "plain_forms", "forms", "_places")
+        derived = ("params", "plain_forms", "forms", "_places", "_vocabularies")
         return {name: value for name, value in self.__dict__.items() if name not in derived}
 
     @property
@@ -165,6 +165,20 @@ class Derived:
     def places(self, k: int) -> list[Places]:
         """The positions of the levels of block k, for each of its columns."""
         return self._places[k]
+
+    @cached_property
+    def _vocabularies(self) -> dict[int, Any]:
+        from sunrise.text.vocabulary import Vocabulary
+
+        return {
+            k: Vocabulary(block.words)
+            for k, (part, block) in enumerate(zip(self.parts, self.blocks, strict=True))
+            if part.family.reads_text
+        }
+
+    def vocabulary(self, k: int) -> Any:
+        """The words of block k, by their places."""
+        return self._vocabularies[k]
 
 
 class Fitted:

@@ -399,6 +399,7 @@ class NaiveBayes(ClassifierMixin, Uses, Honest, AtAGlance):  # type: ignore[misc
         calibration = None if before is None or before.calibration is None else before.calibration.stale_now()
         fitted = Derived(settings, schema, stats, classes, calibration=calibration)
         self.__dict__.update(stats_=stats, classes_=classes, _announced=announced, _fitted=fitted)
+        self.__dict__.pop("loo_score_", None)  # it was that of another model
 
     def _become_unfitted(self) -> None:
         for name in (
@@ -588,6 +589,7 @@ class NaiveBayes(ClassifierMixin, Uses, Honest, AtAGlance):  # type: ignore[misc
 
     def _set_class_prior(self, prior: Any) -> None:
         fitted = self._fitted
+        self.__dict__.pop("loo_score_", None)
         self._fitted = Derived(
             fitted.settings, fitted.schema, self.stats_, fitted.classes, prior, fitted.calibration
         )

@@ -15,7 +15,7 @@ from sunrise.data.frame import Frame
 from sunrise.derived import Derived
 from sunrise.engines import array
 from sunrise.levels import plain
-from sunrise.score import row_factors
+from sunrise.score import block_scores, row_factors
 
 
 @dataclass(frozen=True)
@@ -43,6 +43,10 @@ class Explanation:
         factors = row_factors(fitted, batch)
         for k, (part, block, form) in enumerate(zip(fitted.parts, batch.blocks, fitted.forms, strict=True)):
             support, at = part.family.support, list(part.columns)
+            if part.family.reads_text:
+                scores = block_scores(fitted, batch, k, form)
+                added[:, :, at[0]] = scores * factors.get(k, np.ones(1))[:, None]
+                continue
             x = array.read(block, support)
             cells = form.finite.cells(x)
             counts = np.zeros_like(cells) if form.impossible is None else form.impossible.cells(x)

@@ -71,10 +71,14 @@ class Family(ABC):
 
     name: ClassVar[str]
     terms: ClassVar[tuple[Term, ...]]
-    #: Whether the class prior belongs in the score (a complement's weights are no probabilities).
+    #: Whether it is a distribution of the cells (a complement's weights are no probabilities).
     generative: ClassVar[bool] = True
     #: Whether the columns of a block share one distribution, so that they have to be named together.
     joint: ClassVar[bool] = False
+    #: Whether every column is a block of its own.
+    alone: ClassVar[bool] = False
+    #: Whether its cells are documents, read as counts of their words.
+    reads_text: ClassVar[bool] = False
     #: Whether a row has part in the parameters of other classes than its own.
     shared: ClassVar[bool] = False
     #: The settings under which it has no prior at all.
@@ -92,6 +96,20 @@ class Family(ABC):
     @abstractmethod
     def support(self) -> Support:
         """The cells it can take, and how they are read."""
+
+    @property
+    def pools_where_blind(self) -> bool:
+        """Whether a class that never saw a column has the estimate of all classes together."""
+        return False
+
+    def possible(self, stats: Any) -> Mask | bool:
+        """Whether the first class can have such sums: what was never there leaves others."""
+        return True
+
+    @property
+    def wants_prior(self) -> bool:
+        """Whether the class prior belongs in the score."""
+        return self.generative
 
     @property
     def kept(self) -> Support:
@@ -225,10 +243,11 @@ class Family(ABC):
         """
         rest = stats.less(self.kept.seen(x[:, None]), c, j, w)
         family = self.at(c, j)
-        form = family.form(family.params(rest, np.ones(1)))
-        views = self.support.seen(x[:, None]).reshape(1, -1)
-        cells = form.finite.cells(views)[0, 0].reshape(len(x), -1).sum(axis=1)
-        alone = rest.rows.reshape(len(x), -1)[:, 0] <= 0
+        with np.errstate(invalid="ignore", divide="ignore"):  # cells that were never there show as NaN
+            form = family.form(family.params(rest, np.ones(1)))
+            views = self.support.seen(x[:, None]).reshape(1, -1)
+            cells = form.finite.cells(views)[0, 0].reshape(len(x), -1).sum(axis=1)
+        alone = (rest.rows.reshape(len(x), -1)[:, 0] <= 0) | ~np.broadcast_to(self.possible(rest), len(x))
         if form.impossible is not None:
             alone |= (form.impossible.cells(views)[0, 0] != 0).reshape(len(x), -1).any(axis=1)
         return np.where(alone, np.nan, cells)
@@ -286,6 +305,10 @@ class Family(ABC):
     @abstractmethod
     def described(self, params: Any) -> list[dict[str, Floats]]:
         """The parameters for people: for every column their names, each with a number per class."""
+
+    def feature_names(self, stats: Any, names: list[str]) -> list[str]:
+        """Names of what a linear form weighs, of columns with these names: their views."""
+        return [view.name.replace("x", name) for name in names for view in self.support.views]
 
     def centre(self, stats: Any) -> Floats:
         """A point to write the linear form about; 0 unless squares would cancel there."""

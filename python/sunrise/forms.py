@@ -368,7 +368,7 @@ class Removal(NamedTuple):
         base, anchor, q, p = (part[y] for part in self)
         d = np.where(np.isnan(x), anchor, x) - anchor
         left = 1.0 - q * d * d
-        left = np.where(left > 0, left, np.nan)
+        left = np.where(left > 1e-6, left, np.nan)  # of less, too few digits are known
         return np.where(np.isnan(x), 0.0, base - 0.5 * np.log(left) - p * d * d / left)
 
 

@@ -44,6 +44,8 @@ class Honest(BaseEstimator):  # type: ignore[misc]
     _batch: Any
     _require_fitted: Any
     _refuse_fixed_parameters: Any
+    _checked_settings: Any
+    _unchanged_on_failure: Any
 
     def leave_one_out(self, X: Any, y: Any, sample_weight: Any = None) -> Floats:
         """Log-probability of every class for every fitted row, with the row itself taken out of the statistics.
@@ -80,15 +82,21 @@ class Honest(BaseEstimator):  # type: ignore[misc]
 
     def recalibrate(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the calibration anew, on rows that are among the fitted ones; the statistics stay as they are."""
-        kind = self._calibrate_as()
-        if kind is None:
-            raise ValueError(
-                'there is nothing to calibrate: set calibrate="temperature" or calibrate="columns".'
-            )
-        rows = self._left_out(X, y, sample_weight, plain=True)
-        self._with_calibration(calibration(rows, kind))
-        rows = replace(rows, fitted=self._fitted)
-        self.__dict__["loo_score_"] = rows.score(rows.log_proba())
+        with self._unchanged_on_failure():
+            if "calibrate" not in self.get_params():
+                raise ValueError(
+                    f"{type(self).__name__} has nothing to calibrate. Use NaiveBayes with its family and calibrate=."
+                )
+            self._checked_settings()
+            kind = self._calibrate_as()
+            if kind is None:
+                raise ValueError(
+                    'there is nothing to calibrate: set calibrate="temperature" or calibrate="columns".'
+                )
+            rows = self._left_out(X, y, sample_weight, plain=True)
+            self._with_calibration(calibration(rows, kind))
+            rows = replace(rows, fitted=self._fitted)
+            self.__dict__["loo_score_"] = rows.score(rows.log_proba())
         return self
 
     def interval(
@@ -162,11 +170,14 @@ class Honest(BaseEstimator):  # type: ignore[misc]
             table, y, _ = read.labelled(who, X, table, y)
         batch, _ = present(table, fitted)
         found, codes = read.target(who, y, batch.n_rows)
+        weight = read.weights(sample_weight, batch.n_rows)
         place = labels.locate(fitted.classes, found)
+        if weight is not None:  # a row of weight 0 is not there, whatever its label
+            known = np.isin(np.arange(len(place)), codes[weight > 0])
+            place = np.where((place < 0) & ~known, 0, place)
         if (place < 0).any():
             strange = found[place < 0].tolist()[0]
             raise ValueError(
                 f"no row of class {strange!r} was fitted; the classes are {fitted.classes.tolist()}."
             )
-        weight = read.weights(sample_weight, batch.n_rows)
         return LeaveOneOut(fitted, batch, place.astype(np.int32)[codes], weight)

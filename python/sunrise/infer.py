@@ -4,7 +4,7 @@ Rows count by their weight: those of weight 0 are not there. In this order:
 
 1. a column without any cell, or whose cells are all equal, says nothing: it is left out;
 2. strings that are long and rarely repeat (5 words and 40 characters on average, more than half of them
-   different) are text: refused, with what to do;
+   different) are text;
 3. strings of which 9 in 10 or more are different, in 20 rows or more, name the rows: left out; so are 50 or more
    whole numbers that are all different and numbered without large gaps;
 4. yes and no (booleans): Bernoulli;
@@ -65,13 +65,8 @@ def infer(column: Column, look: Look) -> Choice:
         return Choice(None, "left out: every cell is missing", is_uninformed=True)
     if look.distinct == 1:
         return Choice(None, "left out: every cell is the same", is_uninformed=True)
-    if look.kind == "level" and look.words >= 5 and look.characters >= 40 and look.distinct > look.cells / 2:
-        raise ValueError(
-            f"column {column.name!r} holds text ({look.words:.0f} words in a cell, {look.distinct} different cells of "
-            f"{look.cells:.0f}), which is no category. Drop it, or count its words first "
-            "(sklearn.feature_extraction.text.CountVectorizer) and give the counts to MultinomialNB; to take every "
-            f'text as a level all the same, pass families={{{column.name!r}: "categorical"}}.'
-        )
+    if reason := FAMILIES["text"].suits(look):
+        return Choice(FAMILIES["text"](), reason)
     if look.kind == "level" and look.cells >= 20 and look.distinct >= 0.9 * look.cells:
         return Choice(
             None, f"left out: a name for each row ({look.distinct} different ones{look.told_numbers})"

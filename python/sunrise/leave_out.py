@@ -23,7 +23,7 @@ from sunrise.data.batch import Batch, Block, DenseBlock, SparseBlock
 from sunrise.derived import Derived
 from sunrise.engines import array
 from sunrise.family import Cells, Family
-from sunrise.forms import Form, Removal, Table
+from sunrise.forms import Form, Removal, Table, weighed
 from sunrise.moments import LostPrecisionWarning
 from sunrise.score import block_scores, row_factors, scored
 from sunrise.stats import NeverSeenError
@@ -33,7 +33,8 @@ from sunrise.terms import LEVEL
 class LooScore(NamedTuple):
     """How good a model is on rows it has not seen, and how good the class prior alone would be.
 
-    `rows` were scored; `left_out` were the only ones of their class, so that nothing was left to score them by.
+    `rows` were scored; `left_out` were the only ones of their class, so that nothing was left to score them by. The
+    prior alone may be always wrong on rows that it has not seen: of two equal classes, a row's own is then the rarer.
     """
 
     accuracy: float
@@ -71,12 +72,13 @@ class LeaveOneOut:
         own = fitted.log_prior[self.y]
         if fitted.is_prior_fitted and fitted.is_generative:
             total = fitted.stats.weight[self.y]
-            own = own + log(np.maximum(total - self.w, 0.0)) - log(total)
+            own = own + log(np.maximum(total - self.w, 0.0)) - log(np.where(total > 0, total, 1.0))
         return np.where(self.alone, -np.inf, own)
 
     def log_proba(self) -> Floats:
         """Log-probability of every class for every row, rows x classes; -inf for a class that is left without rows."""
-        self._refuse(self.fitted.stats.rows[self.y] < (self.w > 0))
+        stats = self.fitted.stats
+        self._refuse((stats.rows[self.y] < (self.w > 0)) | (self.w > (1.0 + 1e-9) * stats.weight[self.y]))
         fitted, factors = self.fitted, row_factors(self.fitted, self.batch)
         own, shared = self.own_prior, {}
         for k, part in enumerate(fitted.parts):
@@ -86,7 +88,8 @@ class LeaveOneOut:
             else:
                 own = own + self._own(k) * factor
         lost = np.isnan(own) | np.any([np.isnan(found).any(axis=1) for found in shared.values()], axis=0)
-        own = np.where(lost | self.alone, -np.inf, own)
+        lost &= self.w > 0
+        own = np.where(lost | self.alone | (self.w == 0), -np.inf, own)
         if shared:
             total = np.tile(fitted.log_prior, (self.batch.n_rows, 1))
             for k in range(len(fitted.parts)):
@@ -96,7 +99,7 @@ class LeaveOneOut:
                         * factors.get(k, np.ones(1))[:, None]
                     )
             total[np.arange(len(own)), self.y] = own
-            total += np.where(lost[:, None], 0.0, sum(shared.values()))
+            total += np.where((lost | (self.w == 0))[:, None], 0.0, sum(shared.values()))
             values, nowhere = array.normalise(total, fitted.log_class_prior, "log_proba")
         else:
             values, nowhere = scored(fitted, self.batch, "log_proba", (self.y, own))
@@ -104,9 +107,10 @@ class LeaveOneOut:
         if nowhere:
             impossible = np.isneginf(total).all(axis=1)
             values[impossible] = self._prior(impossible)
-        for i in np.flatnonzero(lost & ~self.alone).tolist():
+        for i in np.flatnonzero(lost | self.alone).tolist():
             values[i] = self._one_by_one(i, factors)
-        values[self.alone, self.y[self.alone]] = -np.inf
+        if (absent := self.w == 0).any():  # nothing is taken out with them
+            values[absent] = scored(fitted, self.batch, "log_proba")[0][absent]
         return values
 
     def cells(self, k: int, rows: Any) -> Floats:
@@ -114,17 +118,28 @@ class LeaveOneOut:
         part, y = self.fitted.parts[k], self.y[rows]
         x = array.read(self.batch.blocks[k], part.family.support, rows)
         views = (len(y), len(self.fitted.classes), len(part.columns), -1)
-        every = self.fitted.plain_forms[k].finite.cells(x).reshape(views).sum(axis=3)
+        every = np.asarray(self.fitted.plain_forms[k].finite.cells(x).reshape(views).sum(axis=3))
         every[np.arange(len(y)), y] = self._cells(k, rows)
-        return np.asarray(every)
+        places = np.arange(self.batch.n_rows)[rows]
+        for at in np.flatnonzero(np.isnan(every).any(axis=(1, 2))).tolist():
+            every[at] = self._known_impossible(int(places[at]), k)
+        return every
 
     def block(self, k: int) -> Floats:
         """What block k adds to the scores of all rows, before any calibration: rows x classes."""
         if self.fitted.parts[k].family.shared:
-            return self._shared(k)
-        every = block_scores(self.fitted, self.batch, k, self.fitted.plain_forms[k])
-        every[np.arange(len(every)), self.y] = self._own(k)
+            every = self._shared(k)
+        else:
+            every = block_scores(self.fitted, self.batch, k, self.fitted.plain_forms[k])
+            every[np.arange(len(every)), self.y] = self._own(k)
+        for i in np.flatnonzero(np.isnan(every).any(axis=1) & (self.w > 0) & ~self.alone).tolist():
+            every[i] = self._known_impossible(i, k).sum(axis=1)
         return every
+
+    def _known_impossible(self, i: int, k: int) -> Floats:
+        """What the columns of block k add for row i without it, classes x columns; -inf for what is impossible."""
+        cells, counts = self._apart(i, k)
+        return np.where(counts > 0, -np.inf, cells)
 
     def _own(self, k: int) -> Floats:
         """What block k adds to the score of every row's own class without it; NaN where that takes more."""
@@ -134,15 +149,32 @@ class LeaveOneOut:
             return np.asarray(self._rows(k) * weights)
         if isinstance(block, SparseBlock):
             if self.weight is None:
-                return self._sparse(k, block)
+                return self._with_blind(k, self._sparse(k, block))
         elif (weights == weights[0]).all() and (removal := self._removals[k]) is not None:
             n_threads = engines.threads(fitted.n_jobs, block.shape[0] * block.shape[1])
             own = engines.choose().own(block, fitted.supports[k], self.y, removal, n_threads)
-            return np.asarray(weights[0] * own)
+            return self._with_blind(k, weights[0] * own)
         if (form := self._forms[k]) is not None:
             return self._picked(block_scores(fitted, self.batch, k, form.times(weights)))
-        pieces = ((self._cells(k, rows) * weights).sum(axis=1) for rows in array.pieces(block))
-        return np.concatenate([np.empty(0), *pieces])
+        pieces = (weighed(self._cells(k, rows), weights).sum(axis=1) for rows in array.pieces(block))
+        return self._with_blind(k, np.concatenate([np.empty(0), *pieces]))
+
+    def _with_blind(self, k: int, own: Floats) -> Floats:
+        """Scores with NaN for rows that hold a cell of a column which some class never saw.
+
+        Such a class has the estimate of all classes together, which changes without the row.
+        """
+        family, stats = self.fitted.parts[k].family, self.fitted.blocks[k]
+        if not family.pools_where_blind:
+            return own
+        n = len(family.kept.views)
+        blind = (np.broadcast_to(stats.rows, stats.x.shape)[:, ::n] == 0).any(axis=0)
+        if blind.any():
+            block = self.batch.blocks[k]
+            cells = (block.numbers(rows)[:, blind] for rows in array.pieces(block))
+            seen = [~np.isnan(x).all(axis=1) for x in cells]
+            own = np.where(np.concatenate(seen), np.nan, own)
+        return own
 
     @cached_property
     def _class_weight(self) -> Floats:
@@ -181,6 +213,8 @@ class LeaveOneOut:
         x = array.numbers(self.batch.blocks[k], family.support, rows)
         cells = np.zeros(x.shape)
         i, j = np.nonzero(~np.isnan(x))
+        if len(i) == 0:
+            return cells
         cells[i, j] = family.left_out(stats, x[i, j], self.y[rows][i], j, self.w[rows][i])
         return cells
 
@@ -202,7 +236,9 @@ class LeaveOneOut:
         never = np.isnan(zeros)
         zeros = np.where(never, 0.0, zeros)
         covered = np.bincount(row, never[c, j], block.shape[0])
-        own = zeros.sum(axis=1)[self.y] + np.bincount(row, cells - zeros[c, j], block.shape[0])
+        with np.errstate(invalid="ignore"):  # zeros that are impossible, and covered
+            change = np.where(np.isinf(zeros[c, j]), np.nan, cells - zeros[c, j])
+        own = zeros.sum(axis=1)[self.y] + np.bincount(row, change, block.shape[0])
         return np.where(covered == never.sum(axis=1)[self.y], own, np.nan)
 
     def _rows(self, k: int) -> Floats:
@@ -224,37 +260,47 @@ class LeaveOneOut:
         cells = _stored(self.batch.blocks[k])
         found = None if cells is None else family.left_out_rows(self.fitted.blocks[k], cells, self.y, self.w)
         if found is not None:
-            self._refuse(np.isposinf(found.reshape(len(found), -1).max(axis=1, initial=-np.inf)))
+            most = found.reshape(len(found), -1).max(axis=1, initial=-np.inf)
+            self._refuse(np.isposinf(most) & (self.w > 0))
         return found
 
     def _one_by_one(self, i: int, factors: dict[int, Floats]) -> Floats:
         """The log-probabilities of one row, from the statistics without it."""
         fitted, y = self.fitted, self.y[i : i + 1]
-        n_classes = len(fitted.classes)
-        total, impossible = fitted.log_prior.copy(), np.zeros(n_classes)
+        total, impossible = fitted.log_prior.copy(), np.zeros(len(fitted.classes))
         total[y] = self.own_prior[i]
-        rest = fitted.stats.weight.copy()
-        rest[y] -= self.w[i]
-        for k, part in enumerate(fitted.parts):
-            family, block = part.family, self.batch.blocks[k]
-            scale = (
-                np.repeat(fitted.weights(k), len(family.support.views)) * factors.get(k, np.ones(i + 1))[i]
-            )
-            x = array.read(block, family.support, slice(i, i + 1))
-            if LEVEL in family.terms:
-                own = self._cells(k, slice(i, i + 1))
-                if np.isnan(own).any():
-                    self._never(i)
-                added = fitted.forms[k].cells(x)[0].sum(axis=1)
-                added[y] = (own * fitted.weights(k)).sum()
-            else:
-                form = self._form_without(i, family, fitted.blocks[k], block, rest).times(scale)
-                added = form.finite.cells(x)[0].sum(axis=1)
-                if form.impossible is not None:
-                    impossible += form.impossible.cells(x)[0].sum(axis=1)
-            total += added
+        if np.isneginf(total).all():  # the only row there is
+            return total
+        for k in range(len(fitted.parts)):
+            weights = fitted.weights(k)
+            cells, counts = self._apart(i, k)
+            total += weighed(cells, weights).sum(axis=1) * (factors[k][i] if k in factors else 1.0)
+            impossible += (counts * (weights > 0)).sum(axis=1)
         score = array.forbid(total[None], impossible[None])
         return np.asarray(array.normalise(score, self._prior(slice(i, i + 1)), "log_proba")[0][0])
+
+    def _apart(self, i: int, k: int) -> tuple[Floats, Floats]:
+        """What the columns of block k add for row i, from the statistics without it; and what is impossible in them.
+
+        Both are classes x columns.
+        """
+        fitted, rows = self.fitted, slice(i, i + 1)
+        part, block = fitted.parts[k], self.batch.blocks[k]
+        x = array.read(block, part.family.support, rows)
+        views = len(fitted.classes), len(part.columns), -1
+        if LEVEL in part.family.terms:
+            cells = fitted.plain_forms[k].cells(x)[0]
+            cells[self.y[i]] = self._cells(k, rows)[0]
+            if np.isnan(cells[self.y[i]]).any():
+                self._never(i)
+            return cells, np.zeros_like(cells)
+        form = self._form_without(i, part.family, fitted.blocks[k], block)
+        cells = form.finite.cells(x)[0].reshape(views).sum(axis=2)
+        if np.isnan(cells).any():
+            self._never(i)
+        if form.impossible is None:
+            return cells, np.zeros_like(cells)
+        return cells, form.impossible.cells(x)[0].reshape(views).sum(axis=2)
 
     def _prior(self, rows: Any) -> Floats:
         """Log class prior of some rows without themselves, uncalibrated: rows x classes."""
@@ -263,21 +309,29 @@ class LeaveOneOut:
         if fitted.is_prior_fitted:
             total = fitted.stats.weight
             prior[np.arange(len(y)), y] = log(np.maximum(total[y] - w, 0.0) / total.sum())
-        return array.normalise(prior, fitted.log_class_prior, "log_proba")[0]
+        alone = self.alone[rows]
+        prior[alone, y[alone]] = -np.inf
+        nothing = np.isneginf(prior).all(axis=1, keepdims=True)
+        found = array.normalise(np.where(nothing, 0.0, prior), prior[:1], "log_proba")[0]
+        return np.where(nothing, prior, found)
 
-    def _form_without(self, i: int, family: Family, stats: Any, block: Block, class_weight: Floats) -> Form:
+    def _form_without(self, i: int, family: Family, stats: Any, block: Block) -> Form:
         """How a block scores once row i is taken out of it."""
+        y, w = self.y[i : i + 1], self.w[i : i + 1]
+        class_weight = self.fitted.stats.weight.copy()
+        class_weight[y] -= w
         alone = DenseBlock(block.numbers(slice(i, i + 1)))
-        one = array.accumulate(
-            alone, family.terms, family.kept, self.y[i : i + 1], self.w[i : i + 1], len(class_weight), 1
-        )
+        one = array.accumulate(alone, family.terms, family.kept, y, w, len(class_weight), 1)
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", LostPrecisionWarning)
                 rest = stats - one
         except NeverSeenError:
             self._never(i)
-        return family.form(family.params(rest, class_weight))
+        if not np.all(family.possible(rest.taken(y))):
+            self._never(i)
+        with np.errstate(invalid="ignore", divide="ignore"):  # rows that were never there show as NaN
+            return family.form(family.params(rest, class_weight))
 
     def _refuse(self, rows: Mask) -> None:
         if rows.any():

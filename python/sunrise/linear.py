@@ -49,10 +49,9 @@ class LinearForm:
         """Write the forms of a model as weights; `opened` reads tables as the model does."""
         centres, coefs, names, level = [], [], [], fitted.log_prior
         for part, form, block in zip(fitted.parts, fitted.forms, fitted.blocks, strict=True):
-            views = part.family.support.views
-            centre = np.broadcast_to(part.family.centre(block), (len(part.columns) * len(views),)).copy()
+            own = part.family.feature_names(block, [columns[j] for j in part.columns])
+            centre = np.broadcast_to(part.family.centre(block), (len(own),)).copy()
             coef, base = form.weights(centre)
-            own = [view.name.replace("x", columns[j]) for j in part.columns for view in views]
             centres.append(centre)
             coefs.append(coef)
             names += form.feature_names(own)

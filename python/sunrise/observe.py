@@ -18,8 +18,8 @@ from sunrise.family import Family
 from sunrise.infer import infer, look_at_levels, look_at_numbers
 from sunrise.moments import Moments
 from sunrise.schema import Choice, Part, Schema, given_choices
-from sunrise.stats import Stats, per_row
-from sunrise.support import LEVELS, REAL, Support
+from sunrise.stats import Counts, Stats, Words, per_row
+from sunrise.support import COUNTS, LEVELS, REAL, Support
 from sunrise.terms import LEVEL, X2, Term, X
 
 
@@ -56,9 +56,9 @@ class Observer:
             choices[j] = choice if schema else replace(choice, kind=column.kind)
             if choice.family is None:
                 continue
-            if table.matrix is None or choice.family.reads_levels:
+            if table.matrix is None or choice.family.reads_levels or choice.family.reads_text:
                 alone[j] = self._column(j, column, choice.family) if stats is None else stats
-            if self.glimpse is not None and not choice.family.reads_levels:
+            if self.glimpse is not None and not (choice.family.reads_levels or choice.family.reads_text):
                 self.glimpse.numbers[j] = column.numbers(self.glimpse.rows)
         if schema is None:
             chosen = tuple(choice for choice in choices if choice is not None)
@@ -96,6 +96,8 @@ class Observer:
 
     def _column(self, j: int, column: Column, family: Family) -> Any:
         """Statistics of one column."""
+        if family.reads_text:
+            return self._words(column, family)
         if family.reads_levels:
             names, codes = read.levels(column, family, self.n_jobs)
             self._note(j, codes)
@@ -104,6 +106,19 @@ class Observer:
             )
         block = ColumnsBlock((read.numbers(column, family),), column.n_rows)
         return self._add_up(block, family.terms, family.kept, [column.name])
+
+    def _words(self, column: Column, family: Any) -> Counts:
+        """Statistics of a column of text."""
+        block, counted = family.read(column, None, self.n_jobs)
+        there, n_classes = ~counted.missing, len(self.classes)
+        sums = self._add_up(block, (X,), COUNTS, [column.name]).x
+        # Rows of weight 0 are not there; the others count as one each.
+        weight = there.astype(float) if self.weight is None else there * self.weight
+        once = replace(self, weight=(weight > 0).astype(float))
+        found = once._add_up(block.once(), (X,), COUNTS, [column.name]).x
+        rows, total = engines.choose().totals(self.codes, weight, n_classes)
+        words = counted.words
+        return Words.of(words, found.astype(np.int64), sums, rows, total)._seen()
 
     def _part(self, table: Frame, part: Part, alone: dict[int, Any]) -> Any:
         """Statistics of a block: those of its columns side by side, or of all at once where cells lie row by row."""

@@ -73,6 +73,9 @@ class Model(Protocol):
     def places(self, k: int) -> list[Places]:
         """The positions of the levels of block k, for each of its columns."""
 
+    def vocabulary(self, k: int) -> Any:
+        """The words of block k, by their places."""
+
 
 def present(table: Frame | Block, model: Model) -> tuple[Batch, Frame | None]:
     """One block of cells for every block of the model, and the table with the model's columns in order."""
@@ -83,6 +86,10 @@ def present(table: Frame | Block, model: Model) -> tuple[Batch, Frame | None]:
     table = align(table, model.schema)
     blocks: list[Block] = []
     for k, part in enumerate(model.parts):
+        if part.family.reads_text:
+            family: Any = part.family
+            blocks.append(family.read(table.read(part.columns[0]), model.vocabulary(k), model.n_jobs)[0])
+            continue
         if not part.family.reads_levels:
             blocks.append(read.matrix_block(table, part))
             continue
@@ -118,7 +125,9 @@ def counted(table: Frame, model: Model) -> dict[int, tuple[int, int]]:
     for k, part in enumerate(model.parts):
         for i, j in enumerate(part.columns):
             column = table.read(j)
-            if part.family.reads_levels:
+            if part.family.reads_text:
+                found[j] = sum(column.shown(row) is None for row in range(column.n_rows)), 0
+            elif part.family.reads_levels:
                 _, unseen = placed(column, part.family, model.places(k)[i], model.n_jobs)
                 missing = int((column.levels.codes < 0).sum())
                 strange = 0 if unseen is None else unseen.cells

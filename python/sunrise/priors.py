@@ -67,9 +67,16 @@ class NormalPrior:
         if self.prior is None:
             return family.changed(prior=default_normal(stats))
         chosen = strongest(
-            lambda s: float(family.changed(prior=default_normal(stats, s)).log_evidence(stats).sum())
+            lambda s: float(
+                family.changed(prior=default_normal(stats, s), estimate="mean").log_evidence(stats).sum()
+            )
         )
         return family.changed(prior=default_normal(stats, chosen.value), chosen=chosen)
+
+    @property
+    def pools_where_blind(self) -> bool:
+        """A class that never saw a column has its prior, or where there is none the estimate of all classes."""
+        return self.estimate == "mle"  # type: ignore[attr-defined,no-any-return]
 
     def known(self, stats: Moments) -> Mask:
         """Columns that say anything: those that were observed, and have a prior."""
@@ -113,7 +120,7 @@ class NormalPrior:
 def own_removal(stats: Moments, w: Floats, epsilon: float, laplace: bool = False) -> Removal | None:
     """How cells are taken out of the sample's own means and variances; None where some would have none left."""
     known, seen = stats.observed > 0, np.broadcast_to(stats.seen, stats.x.shape)
-    if (np.broadcast_to(stats.rows, stats.x.shape)[:, known] < 2).any():
+    if (np.broadcast_to(stats.rows, stats.x.shape)[:, known] < 3).any():  # one row that is left has no spread
         return None
     n, rest = np.where(known, seen, 2.0 + w), np.where(known, seen, 2.0 + w) - w
     farther, squares = n / rest, np.where(known, stats.squared_error, 1.0)
@@ -188,7 +195,9 @@ class TwoNumbers:
 
         # A column of zeros would have a prior of nothing but zeros: it is not asked.
         telling = stats.view(0, len(family.kept.views)).pooled().x[0] > 0
-        chosen = strongest(lambda s: float(under(s).log_evidence(stats)[:, telling].sum()))
+        chosen = strongest(
+            lambda s: float(under(s).changed(estimate="mean").log_evidence(stats)[:, telling].sum())
+        )
         return under(chosen.value).changed(chosen=chosen)
 
 
@@ -199,6 +208,10 @@ class PooledRow:
 
     def check_row(self, n_terms: int) -> None:
         """Refuse a row that does not have a number for each term."""
+        if isinstance(self.prior, str):
+            raise ValueError(
+                f"{type(self).__name__} has no evidence in closed form: its prior is a row of {n_terms} mean terms."
+            )
         if self.prior is not None and len(self.prior) != n_terms:
             raise ValueError(f"the prior is a row of {n_terms} mean terms, not {self.prior!r}.")
         if self.prior is not None:
@@ -212,6 +225,11 @@ class PooledRow:
             return family
         n = len(family.support.views)
         return family.changed(prior=tuple(stats.pooled().mean[0, k::n] for k in range(n)))
+
+    @property
+    def pools_where_blind(self) -> bool:
+        """A class that never saw a column has the row, or where there is none the estimate of all classes."""
+        return self.estimate == "mle"  # type: ignore[attr-defined,no-any-return]
 
     def row(self, stats: Sums) -> Sums:
         """The row, 1 x views."""
@@ -261,6 +279,12 @@ def with_spread(gap: Floats, pooled: Floats, share: Floats, blur: Floats) -> tup
     return np.where(spread, np.maximum(gap, np.maximum(pooled * share, blur * (share == 0.0))), blur), spread[
         0
     ]
+
+
+def beyond(stats: Sums, gap: Floats) -> Mask:
+    """Whether the first class has a gap that cells can have, or no cells at all."""
+    n = stats.x.shape[1] // gap.shape[1]
+    return np.asarray((gap[0] > -1e-9) | (np.broadcast_to(stats.rows, stats.x.shape)[0, ::n] == 0))
 
 
 def same_cells(family: Any, stats: Sums, gap: Floats, blur: Floats) -> Complaint | None:

@@ -74,13 +74,14 @@ class Schema:
     @cached_property
     def parts(self) -> tuple[Part, ...]:
         """The blocks: columns of equal families are scored together."""
-        if (only := _only(self.choices)) is not None and only.family is not None:
+        if (only := _only(self.choices)) is not None and only.family is not None and not only.family.alone:
             return (Part(only.family, tuple(range(len(self.choices)))),)
         blocks: dict[Any, list[int]] = {}
         families: dict[Any, Family] = {}
         for j, choice in enumerate(self.choices):
             if choice.family is not None:
                 key = _written(choice.family) if choice.block is None else choice.block
+                key = (key, j) if choice.family.alone else key
                 blocks.setdefault(key, []).append(j)
                 families[key] = choice.family
         return tuple(Part(families[key], tuple(columns)) for key, columns in blocks.items())
@@ -103,7 +104,9 @@ class Schema:
         """Whether the model is one block of numbers, so that a matrix can be read as it is."""
         parts = self.parts
         return (
-            len(parts) == 1 and len(parts[0].columns) == len(self.names) and not parts[0].family.reads_levels
+            len(parts) == 1
+            and len(parts[0].columns) == len(self.names)
+            and not (parts[0].family.reads_levels or parts[0].family.reads_text)
         )
 
     def under(self, families: Any, who: str) -> Schema:
@@ -254,7 +257,7 @@ def given_choices(families: Any, names: tuple[Any, ...]) -> list[Choice | None]:
         if isinstance(wanted, str) and wanted == "auto":
             continue
         family = None if wanted is None else named_family(wanted, key)
-        if alone and family is not None and family.joint:
+        if alone and family is not None and family.joint and not family.alone:
             raise ValueError(
                 f"{family.name} is a distribution of several columns together: name them in a tuple, as in "
                 f"families={{({key!r}, ...): {family.name!r}}}."

@@ -55,6 +55,11 @@ def left(before: Floats, taken: Floats, rows: Integers) -> Floats:
     return np.where(rows > 0, np.maximum(rest, 0.0), 0.0)
 
 
+def without_dust(rest: Floats, before: Floats) -> Floats:
+    """What is left of sums once something is taken out, where what cannot be told from rounding is nothing."""
+    return np.where(rest <= 2.0**-46 * before, 0.0, rest)  # a NaN stays
+
+
 def left_weight(before: Observed, taken: Observed) -> tuple[Integers, Floats]:
     """Rows and weight that are left; one cannot be used up without the other."""
     rows = before.rows - taken.rows
@@ -141,7 +146,7 @@ class Sums:
         sound = (rows >= 0) & ((seen > 0) | (rows == 0))
         if own.error is None:
             sound &= rest >= -1e-9 * own.x
-            rest = np.maximum(rest, 0.0)
+            rest = without_dust(rest, own.x)
         error = None if own.error is None else own.error[None]
         rest = np.where(sound, np.where(rows > 0, rest, 0.0), np.nan)
         return Sums(rows[None], np.where(rows > 0, seen, 0.0)[None], rest[None], error)
@@ -270,7 +275,7 @@ class Counts:
         rows[:, theirs] += other.rows
         weight[:, theirs] += other.weight
         offsets = np.searchsorted(column[new], np.arange(self.n_columns + 1))
-        return Counts(offsets, codes[new], rows, weight)
+        return replace(self, offsets=offsets, codes=codes[new], rows=rows, weight=weight)
 
     def __sub__(self, other: Counts) -> Counts:
         nothing = replace(other, rows=0 * other.rows, weight=0.0 * other.weight)
@@ -282,7 +287,13 @@ class Counts:
         """Drop the levels without rows: a forgotten level leaves no trace."""
         keep = self.rows.sum(axis=0) > 0
         offsets = np.concatenate([[0], np.cumsum(keep)])[self.offsets]
-        return Counts(offsets, self.codes[keep], self.rows[:, keep], self.weight[:, keep])
+        return replace(
+            self,
+            offsets=offsets,
+            codes=self.codes[keep],
+            rows=self.rows[:, keep],
+            weight=self.weight[:, keep],
+        )
 
     def scaled(self, factor: Floats) -> Counts:
         """Multiply the weight of every class by its factor."""
@@ -303,7 +314,9 @@ class Counts:
         levels = [np.arange(self.offsets[j], self.offsets[j + 1]) for j in columns]
         offsets = np.concatenate([[0], np.cumsum([len(places) for places in levels])])
         at = np.concatenate([np.empty(0, np.intp), *levels])
-        return Counts(offsets, self.codes[at], self.rows[:, at], self.weight[:, at])
+        return replace(
+            self, offsets=offsets, codes=self.codes[at], rows=self.rows[:, at], weight=self.weight[:, at]
+        )
 
     @staticmethod
     def joined(parts: list[Counts]) -> Counts:
@@ -334,6 +347,46 @@ class Counts:
     def levels(self, j: int) -> NDArray[Any]:
         """The levels of a column."""
         return self.codes[self.offsets[j] : self.offsets[j + 1]]
+
+
+@dataclass(frozen=True)
+class Words(Counts):
+    """The words of one column of text: in how many documents of a class each is, and the sum of what it counts there.
+
+    The empty word, which no document has, comes first and stands for the documents themselves.
+    """
+
+    @classmethod
+    def of(cls, words: Labels, found: Integers, sums: Floats, documents: Integers, weight: Floats) -> Words:
+        """From words in order, classes x words, and the documents of the classes."""
+        codes = np.concatenate([np.array([""], dtype=object), words])
+        rows = np.concatenate([documents[:, None], found], axis=1)
+        return cls(np.array([0, len(codes)]), codes, rows, np.concatenate([weight[:, None], sums], axis=1))
+
+    @property
+    def words(self) -> Labels:
+        """The words, sorted."""
+        return self.codes[1:]
+
+    @property
+    def found(self) -> Integers:
+        """Documents with every word, classes x words."""
+        return self.rows[:, 1:]
+
+    @property
+    def sums(self) -> Floats:
+        """What every word counts, classes x words."""
+        return self.weight[:, 1:]
+
+    @property
+    def documents(self) -> Integers:
+        """Documents of every class."""
+        return np.asarray(self.rows[:, :1].sum(axis=1))
+
+    @property
+    def observed(self) -> Integers:
+        """Documents, as rows."""
+        return np.asarray(self.rows[:, :1].sum(axis=0))
 
 
 @dataclass(frozen=True)

@@ -44,7 +44,7 @@ class Support:
     @property
     def signed(self) -> bool:
         """Whether what is added up may be negative."""
-        return self.lowest < 0 or any(view.signed for view in self.views)
+        return self.above is None and (self.lowest < 0 or any(view.signed for view in self.views))
 
     def read(self, x: Floats) -> Floats:
         """Cells as they are, or above and not above the threshold."""
@@ -54,7 +54,9 @@ class Support:
         """The views of cells (rows x columns), those of a column side by side."""
         if self.plain:
             return x
-        return np.stack([view.of(x) for view in self.views], axis=2).reshape(len(x), -1)
+        return np.stack([view.of(x) for view in self.views], axis=2).reshape(
+            len(x), x.shape[1] * len(self.views)
+        )
 
     def draw(self, rng: np.random.Generator, shape: tuple[int, ...]) -> Floats:
         """Draw cells for tests: ordinary ones, with repeats and zeros."""

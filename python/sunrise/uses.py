@@ -116,7 +116,8 @@ class Uses(BaseEstimator):  # type: ignore[misc]
 
         `y` is the label of all rows, or one for each; else labels are drawn from the class prior. Rows come as the kind
         of table the model was fitted to (a dict of columns where that was no frame, an array for single-family
-        estimators); columns that the model leaves out are missing. A multinomial block draws one count a row.
+        estimators); columns that the model leaves out are missing. A multinomial block draws one count a row. Yes and
+        no by a threshold (`binarize`) are drawn as 1 above it and as the threshold itself.
 
         >>> from sunrise import NaiveBayes
         >>> model = NaiveBayes().fit({"hair": ["long", "short"] * 9, "n": [0.5, 2.5] * 9}, ["a", "b"] * 9)

@@ -71,13 +71,11 @@ def texts(n, words=8):
     return [" ".join(np.random.default_rng(k).choice(vocabulary, words)) + f" {k}" for k in range(n)]
 
 
-def test_free_text_is_refused_with_the_remedy():
-    with pytest.raises(ValueError, match=r"'review' holds text.*CountVectorizer.*MultinomialNB") as error:
-        NaiveBayes().fit({"review": texts(N)}, Y)
-    assert "families={'review': \"categorical\"}" in str(error.value)
+def test_free_text_is_text():
+    assert family(texts(N)) == "text"
 
 
-def test_the_remedy_for_text_works():
+def test_text_may_be_taken_for_levels_or_left_out():
     assert chosen({"review": texts(N)}, families={"review": "categorical"})[0] == {"review": "categorical"}
     assert (
         chosen({"review": texts(N), "x": RNG.normal(size=N)}, families={"review": None})[0]["review"] is None

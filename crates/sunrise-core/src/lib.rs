@@ -2,7 +2,7 @@
 //!
 //! Nothing here knows a family of distributions. Accumulating kernels add up terms of the cells per class
 //! ([`sums`], [`moments`], [`counts`]); scoring kernels are their transposes ([`linear`], [`table`]), driven
-//! block by block by [`score`]. Work is cut by shape only and reduced in order, so every result has the
+//! block by block by [`score`]. [`text`] counts words. Work is cut by shape only and reduced in order, so every result has the
 //! same bits for any number of threads.
 #![forbid(unsafe_code)]
 
@@ -23,6 +23,7 @@ pub mod score;
 pub mod summary;
 pub mod sums;
 pub mod table;
+pub mod text;
 pub mod work;
 
 /// Runs `f` compiled for the widest vectors this processor has.

@@ -25,6 +25,8 @@ pub struct Removal<'a> {
     pub p: &'a [f64],
 }
 
+/// Of less than this of a variance, too few digits are known.
+const LEAST: f64 = 1e-6;
 /// Columns that are multiplied before a logarithm is taken, and in how many partial products.
 const LANES: usize = 8;
 /// Products above this can be multiplied four at a time.
@@ -56,7 +58,7 @@ impl Removal<'_> {
                     let d = x[k] - a[k];
                     let u = d * d;
                     let left = 1.0 - q[k] * u;
-                    positive &= left > 0.0;
+                    positive &= left > LEAST;
                     product[k] *= left;
                     sums[k] += p[k] * u / left;
                 }
@@ -65,7 +67,7 @@ impl Removal<'_> {
                 let d = part[at] - a[at];
                 let u = d * d;
                 let left = 1.0 - q[at] * u;
-                positive &= left > 0.0;
+                positive &= left > LEAST;
                 product[at - whole] *= left;
                 sums[at - whole] += p[at] * u / left;
             }
@@ -93,7 +95,7 @@ impl Removal<'_> {
             let at = c * row.len() + j;
             let u = (x - self.anchor[at]) * (x - self.anchor[at]);
             let left = 1.0 - self.q[at] * u;
-            if left.is_nan() || left <= 0.0 {
+            if left.is_nan() || left <= LEAST {
                 return f64::NAN;
             }
             score += self.base[at] - 0.5 * left.ln() - self.p[at] * u / left;

@@ -300,6 +300,23 @@ impl ArrowColumn {
         Ok(Column::new(chunks?, view))
     }
 
+    /// The column as texts; `None` where it holds something else.
+    pub fn texts(&self) -> Option<Texts<'_>> {
+        let bytes = |dtype: &DataType| {
+            is_text(dtype)
+                || matches!(
+                    dtype,
+                    DataType::Binary | DataType::LargeBinary | DataType::BinaryView | DataType::Null
+                )
+        };
+        let texts = match &self.dtype {
+            DataType::Dictionary(_, of) => bytes(of),
+            dtype => bytes(dtype),
+        };
+        let values = || self.chunks.iter().map(dictionary_values).collect();
+        texts.then(|| Texts { chunks: &self.chunks, values: values() })
+    }
+
     /// The rows where a new label first stands, and a code for every row; `None` where these are plain numbers.
     pub fn number_labels(&self, threads: usize) -> Option<(Vec<usize>, Vec<i32>)> {
         if !is_text(&self.dtype) && !matches!(self.dtype, DataType::Dictionary(..)) {
@@ -332,6 +349,42 @@ impl ArrowColumn {
     }
 }
 
+/// The texts of a column where they lie, with what must be held meanwhile.
+pub struct Texts<'a> {
+    chunks: &'a [ArrayRef],
+    /// Of chunks that are dictionaries.
+    values: Vec<Option<ArrayRef>>,
+}
+
+impl Texts<'_> {
+    /// The bytes of every row; `None` where it is null.
+    pub fn rows(&self) -> Vec<Option<&[u8]>> {
+        let mut rows = Vec::with_capacity(self.chunks.iter().map(|chunk| chunk.len()).sum());
+        for (chunk, values) in self.chunks.iter().zip(&self.values) {
+            match (chunk.as_any_dictionary_opt(), values) {
+                (Some(dictionary), Some(values)) => {
+                    let mut texts = Vec::with_capacity(values.len());
+                    each_bytes(values, |text| texts.push(text));
+                    let text = |key: Option<usize>| key.and_then(|key| texts.get(key).copied().flatten());
+                    rows.extend(keys(dictionary).into_iter().map(text));
+                }
+                _ => each_bytes(chunk, |text| rows.push(text)),
+            }
+        }
+        rows
+    }
+}
+
+/// Calls `put` with the bytes of every row; all are null where the array holds no text.
+fn each_bytes<'a>(array: &'a ArrayRef, put: impl FnMut(Option<&'a [u8]>)) {
+    match array.data_type() {
+        DataType::Binary => array.as_binary::<i32>().iter().for_each(put),
+        DataType::LargeBinary => array.as_binary::<i64>().iter().for_each(put),
+        DataType::BinaryView => array.as_binary_view().iter().for_each(put),
+        _ => std::iter::repeat_n(None, array.len()).for_each(put),
+    }
+}
+
 /// The values of a dictionary array, as they are compared; `None` for any other array.
 fn dictionary_values(array: &ArrayRef) -> Option<ArrayRef> {
     array.as_any_dictionary_opt().map(|dictionary| plain(dictionary.values().clone()))
@@ -359,7 +412,7 @@ impl ArrowColumn {
 
     /// What the column holds: number, bool, text (or other categories), null, date, or the type that cannot be used.
     #[getter]
-    fn kind(&self) -> String {
+    pub fn kind(&self) -> String {
         let number = |dtype: &DataType| {
             dtype.is_integer()
                 || dtype.is_floating()

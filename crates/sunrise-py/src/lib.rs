@@ -8,6 +8,7 @@ mod arrow;
 mod cells;
 mod columns;
 mod score;
+mod text;
 
 use cells::{slice, Cells, Reading};
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
@@ -186,6 +187,9 @@ fn _native(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(sums_of, m)?)?;
     m.add_function(wrap_pyfunction!(moments_of, m)?)?;
     m.add_function(wrap_pyfunction!(counts_of, m)?)?;
+    m.add_class::<text::Alphabet>()?;
+    m.add_class::<text::Words>()?;
+    m.add_class::<text::TextCounter>()?;
     m.add_function(wrap_pyfunction!(score::score, m)?)?;
     m.add_function(wrap_pyfunction!(score::normalise, m)?)?;
     m.add_function(wrap_pyfunction!(score::own, m)?)?;

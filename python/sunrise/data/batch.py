@@ -199,6 +199,30 @@ class SparseBlock:
 
 
 @dataclass(frozen=True)
+class WordsBlock(SparseBlock):
+    """A column of text as scaled counts of words, and how many words every document has."""
+
+    n_words: Floats
+
+    def canonical(self) -> WordsBlock:
+        """Words were counted once each, in order."""
+        return self
+
+    def once(self) -> SparseBlock:
+        """Which words every document has."""
+        return SparseBlock(np.ones(len(self.data)), self.indices, self.indptr, self.shape)
+
+    def lengths(self) -> Floats:
+        """The number of words of every document, known or not."""
+        return self.n_words
+
+    def some(self, rows: slice) -> WordsBlock:
+        """Some of the rows."""
+        part = self.matrix[rows]
+        return WordsBlock(part.data, part.indices, part.indptr, part.shape, self.n_words[rows])
+
+
+@dataclass(frozen=True)
 class Batch:
     """Rows of a table: one block of cells for every block of the model."""
 

@@ -44,6 +44,8 @@ class Column:
     cells: Any = None
     known: Levels | None = field(default=None, repr=False)
     declared: Labels | None = field(default=None, repr=False)
+    #: Documents as they came, where they are to be read as nothing else.
+    texts: Any = field(default=None, repr=False)
     #: Of a column of kind "mixed": why it cannot be used unless levels are asked for.
     problem: str = ""
 
@@ -67,6 +69,16 @@ class Column:
         first, codes = _native.encode_column(self.cells, n_threads)
         return Levels.of(named(self._values(first)), codes)
 
+    def words(self, counter: Any, vocabulary: Any, n_jobs: int | None) -> Any:
+        """The words of its cells, counted."""
+        if self.texts is not None:
+            return counter.count(self.texts, vocabulary, n_jobs)
+        if self.known is None and self.kind == "level":
+            return counter.count(self.cells, vocabulary, n_jobs)
+        # Every different text is counted once; one more, that is not there, stands for missing cells.
+        names, codes = self.levels
+        return counter.count([*names, None], vocabulary, n_jobs).taken(codes)
+
     def _values(self, rows: Any) -> list[Any]:
         """The cells of some rows as Python has them."""
         if isinstance(self.cells, np.ndarray):
@@ -86,6 +98,8 @@ class Column:
 
     def shown(self, row: int) -> Any:
         """A cell for people: a number, the name of a level, or None where it is missing."""
+        if self.texts is not None:
+            return self.texts[row]
         if self.kind in ("level", "mixed", "empty"):
             code = self.levels.codes[row]
             return None if code < 0 else self.levels.names[code]

@@ -21,7 +21,7 @@ from sunrise.look import Look
 from sunrise.priors import as_classes
 from sunrise.single import DiscreteNB
 from sunrise.smoothing import Alpha, Smoothed
-from sunrise.stats import Sums
+from sunrise.stats import Sums, without_dust
 from sunrise.support import BINARY, REAL, Support
 from sunrise.terms import X
 
@@ -55,7 +55,10 @@ class Bernoulli(Smoothed, Family):
                 raise ValueError(
                     'alpha="evidence" chooses one alpha for yes and for no; give no beta with it.'
                 )
-            object.__setattr__(self, "beta", Alpha.given(self.beta))
+            try:
+                object.__setattr__(self, "beta", Alpha.given(self.beta))
+            except ValueError as error:
+                raise ValueError(f"beta, the alpha of zeros: {str(error).replace('alpha', 'beta')}") from None
 
     @classmethod
     def suits(cls, look: Look) -> str | None:
@@ -78,7 +81,8 @@ class Bernoulli(Smoothed, Family):
     def posterior(self, stats: Sums) -> Beta:
         """Beta(alpha + ones, beta + zeros)."""
         beta = self.alpha if self.beta is None else self.beta
-        return Beta(self.alpha.value + stats.x, beta.value + np.maximum(stats.seen - stats.x, 0.0))
+        zeros = without_dust(stats.seen - stats.x, stats.seen)
+        return Beta(self.alpha.value + stats.x, beta.value + zeros)
 
     def counts_of_counts(self, stats: Sums) -> CountsOfCounts:
         """Every class of a column is a draw of ones and zeros."""
@@ -103,8 +107,11 @@ class Bernoulli(Smoothed, Family):
 
     def sample(self, params: BernoulliParams, y: Codes, rng: np.random.Generator) -> Floats:
         """Zeros and ones; above a threshold or on it, where there is one."""
-        ones = (rng.random((len(y), params.log_one.shape[1])) < np.exp(params.log_one[y])).astype(float)
-        return ones if self.binarize is None else ones + self.binarize
+        ones = rng.random((len(y), params.log_one.shape[1])) < np.exp(params.log_one[y])
+        if self.binarize is None:
+            return ones.astype(float)
+        above = max(self.binarize + 1.0, np.nextafter(self.binarize, np.inf))
+        return np.where(ones, above, self.binarize)
 
     def drawn(self, stats: Sums, n: int, rng: np.random.Generator, class_weight: Floats) -> BernoulliParams:
         """Probabilities from their posterior."""

@@ -12,7 +12,7 @@ from sunrise.arrays import Codes, Floats, Mask
 from sunrise.family import Complaint, Family
 from sunrise.forms import Linear, side_by_side
 from sunrise.information import CUTS
-from sunrise.priors import LEAST, PooledRow, forgotten, rounding, same_cells, with_spread
+from sunrise.priors import LEAST, PooledRow, beyond, forgotten, rounding, same_cells, with_spread
 from sunrise.special import digamma_lag
 from sunrise.stats import Sums
 from sunrise.support import BETWEEN, Support
@@ -91,6 +91,11 @@ class Beta(PooledRow, Family):
         """Refuse cells that are all the same where there is no prior."""
         means = _means(stats)
         return same_cells(self, stats, _gap(*means), rounding(stats)[:, ::2] * _gap_scale(*means))
+
+    def possible(self, stats: Sums) -> Mask:
+        """No mean of terms is beyond what single cells have."""
+        fine = (stats.x[:, ::2] <= 0) & (stats.x[:, 1::2] <= 0)
+        return beyond(stats, np.where(fine, _gap(*_means(stats)), -1.0))
 
     def params(self, stats: Sums, class_weight: Floats) -> BetaParams:
         """Both shapes from both means; a gap within rounding is opened by moving them together."""

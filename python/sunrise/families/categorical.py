@@ -205,7 +205,9 @@ class Categorical(Smoothed, Family):
     def left_out(self, stats: Counts, x: Floats, c: Codes, j: Positions, w: Floats) -> Floats:
         """Log of the share of the cell's level without it; NaN where its class never had it."""
         place, n = self.form(self.params(stats, np.ones(1))).places(x, j), np.diff(stats.offsets)[j]
-        at = stats.offsets[j] + np.minimum(place, np.maximum(n - 1, 0))
+        if len(stats.codes) == 0:
+            return np.full(len(x), np.nan)
+        at = np.minimum(stats.offsets[j] + np.minimum(place, np.maximum(n - 1, 0)), len(stats.codes) - 1)
         return np.where(place < n, self._without(stats, c, at, j, w), np.nan)
 
     def left_out_form(self, stats: Counts, w: Floats) -> Table:
@@ -228,13 +230,31 @@ class Categorical(Smoothed, Family):
 
         rest, own, alpha = self._rest(stats), stats.weight[c, at], level[c, at]
         total = stats.by_column(taken(stats.weight + level)) + taken(other) * rest
-        left = taken(np.maximum(own - w, 0.0) + alpha)
+        rows = stats.rows[c, at] - (w > 0)
+        left = taken(np.where(rows > 0, own - w, 0.0) + alpha)
         total_left = total[c, j] - taken(own + alpha) + left
         # A class that has nothing left of a column gives all of its cells the same share.
         blank = -np.log(np.maximum(np.diff(stats.offsets) + rest, 1))[j]
         cells = np.where(total_left > 0, log(left) - log(np.where(total_left > 0, total_left, 1.0)), blank)
-        held = (stats.rows[c, at] >= (w > 0)) & (own - w >= -1e-9 * own)
+        if above:
+            outside = np.broadcast_to(total_left <= 0, cells.shape)
+            for where in zip(*np.nonzero(outside), strict=True):
+                cells[where] = self._corner(
+                    stats, *(np.broadcast_to(a, cells.shape)[where] for a in (c, at, j, w))
+                )
+        held = (rows >= 0) & (own - w >= -1e-9 * own)
         return np.where(held, cells, np.nan)
+
+    def _corner(self, stats: Counts, c: int, at: int, j: int, w: float) -> float:
+        """Log of the share of a level without a cell, where the mode lies in the corner of the levels with most."""
+        level, other = self._alphas(stats)
+        here = slice(stats.offsets[j], stats.offsets[j + 1])
+        cells = stats.weight[c, here] + level[min(c, len(level) - 1), here]
+        cells[at - stats.offsets[j]] -= w
+        most = max(cells.max(), other[min(c, len(other) - 1), j] if self._rest(stats)[j] else 0.0)
+        rest = self._rest(stats)[j] * (other[min(c, len(other) - 1), j] == most)
+        top = cells[at - stats.offsets[j]] == most
+        return float(-np.log((cells == most).sum() + rest)) if top else -np.inf
 
     def form(self, params: CategoricalParams) -> Table:
         """Look the level up."""

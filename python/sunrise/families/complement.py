@@ -75,8 +75,9 @@ class Complement(Smoothed, Family):
     def left_out_rows(self, stats: Sums, rows: Cells, y: Codes, w: Floats) -> Floats | None:
         """Every class but a row's own loses its counts; None where counts are missing, or a weight is infinite."""
         params = self.params(stats, np.ones(len(stats.x)))
-        missing = stats.seen.shape[1] > 1 and (stats.seen != stats.seen[:, :1]).any()
-        if missing or not np.isfinite(params.log_theta).all():
+        unsmoothed = bool((np.asarray(self.alpha.value) == 0).any())
+        missing = unsmoothed or (stats.seen.shape[1] > 1 and (stats.seen != stats.seen[:, :1]).any())
+        if missing or not np.isfinite(params.log_theta).all() or self.estimate in ("mle", "map"):
             return None
         counts, j, taken = others(stats.x), rows.column, w[rows.row] * rows.x
         found = np.full((rows.n_rows, len(stats.x)), np.nan)

@@ -61,6 +61,12 @@ class Exponential(TwoNumbers, Family):
         """Gamma(shape + rows, rate + sum)."""
         return Gamma(self.prior_shape + stats.seen, np.maximum(self.prior_rate + stats.x, LEAST))
 
+    @property
+    def pools_where_blind(self) -> bool:
+        """It has, unless there is a prior whose estimate is a rate."""
+        least = 1.0 if self.estimate == "map" else 0.0
+        return self.estimate == "mle" or bool((np.asarray(self.prior_shape) <= least).any())
+
     def scaled_prior(self, stats: Sums, strength: float) -> tuple[Any, Any]:
         """As many rows as its strength, of the column's mean."""
         return strength, strength * stats.pooled().mean[0]

@@ -13,7 +13,7 @@ from sunrise.conjugate import log
 from sunrise.family import Complaint, Family
 from sunrise.forms import Linear, side_by_side
 from sunrise.information import CUTS
-from sunrise.priors import LEAST, PooledRow, forgotten, rounding, same_cells, too_large, with_spread
+from sunrise.priors import LEAST, PooledRow, beyond, forgotten, rounding, same_cells, too_large, with_spread
 from sunrise.special import digamma_lag
 from sunrise.stats import Sums
 from sunrise.support import POSITIVE, Support
@@ -75,6 +75,11 @@ class Gamma(PooledRow, Family):
         return same_cells(
             self, stats, _gap(np.where(stats.x[:, ::2] > 0, mean[:, ::2], 1.0), mean[:, 1::2]), blur
         )
+
+    def possible(self, stats: Sums) -> Mask:
+        """No mean of terms is beyond what single cells have."""
+        mean = np.where(stats.x[:, ::2] > 0, stats.mean[:, ::2], 1e-300)
+        return beyond(stats, _gap(mean, stats.mean[:, 1::2]))
 
     def params(self, stats: Sums, class_weight: Floats) -> GammaParams:
         """Shape from log mean - mean log, rate from the mean."""

@@ -148,6 +148,11 @@ class Gaussian(NormalPrior, Family):
             var = np.where(seen | self.shared_variance, own, per_row(pooled.squared_error, pooled)) + epsilon
         return GaussianParams(mean, var, epsilon, stats.observed > 0)
 
+    @property
+    def pools_where_blind(self) -> bool:
+        """It has, unless there is a prior."""
+        return self._unlike_a_prior or super().pools_where_blind
+
     def removal(self, stats: Moments, w: Floats) -> Removal | None:
         """How cells are taken out of their class; a shared variance would change every class."""
         if self.shared_variance:

@@ -60,6 +60,11 @@ class Geometric(TwoNumbers, Family):
         """Beta(a + rows, b + failures): every row ends with one success."""
         return Beta(self.prior_a + stats.seen, self.prior_b + stats.x)
 
+    @property
+    def pools_where_blind(self) -> bool:
+        """It has, whatever the prior."""
+        return True
+
     def scaled_prior(self, stats: Sums, strength: float) -> tuple[Any, Any]:
         """As many rows and failures as its strength, in the column's proportion."""
         pooled = stats.pooled()

@@ -20,7 +20,7 @@ from sunrise.priors import as_classes
 from sunrise.single import DiscreteNB
 from sunrise.smoothing import Alpha, Smoothed
 from sunrise.special import log_rising
-from sunrise.stats import Sums
+from sunrise.stats import Sums, without_dust
 from sunrise.support import COUNTS, Support
 from sunrise.terms import X
 
@@ -63,13 +63,14 @@ def shares_without(family: Smoothed, counts: Floats, left: Floats, rows: Cells, 
     alpha = np.broadcast_to(0.0 if family.estimate == "mle" else family.alpha.value, counts.shape)
     above = 1.0 if family.estimate == "map" else 0.0
     before = np.maximum(counts + alpha - above, 0.0)
-    after = np.maximum(np.maximum(left, 0.0) + alpha[c, j] - above, 0.0)
+    after = np.maximum(without_dust(left, counts[c, j]) + alpha[c, j] - above, 0.0)
     total = before.sum(axis=1)[y] - rows.by_row(before[c, j] - after)
     length = rows.by_row(rows.x)
     # A class that has no counts left has even shares.
     blank = total <= 0
     scores = rows.by_row(rows.x * log(after)) - length * log(np.where(blank, 1.0, total))
-    return np.where(blank, -length * np.log(counts.shape[1]), scores)
+    even = -length * np.log(counts.shape[1])
+    return np.where(blank, np.nan if above else even, scores)
 
 
 def taken_too_much(left: Floats, before: Floats, rows: Cells) -> Mask:
@@ -155,7 +156,7 @@ class Multinomial(Smoothed, Family):
         if self.estimate == "predictive":
             alpha = np.broadcast_to(self.alpha.value, stats.x.shape)
             total = (stats.x + alpha).sum(axis=1)[y] - w * rows.by_row(x)
-            found = rows.by_row(log_rising(np.maximum(left, 0.0) + alpha[c, j], x))
+            found = rows.by_row(log_rising(without_dust(left, stats.x[c, j]) + alpha[c, j], x))
             found -= log_rising(total, rows.by_row(x))
         else:
             found = shares_without(self, stats.x, left, rows, y)

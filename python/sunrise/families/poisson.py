@@ -81,6 +81,11 @@ class Poisson(TwoNumbers, Family):
         counts = stats.view(0, 2)
         return Gamma(self.prior_shape + counts.x, self.prior_rate + counts.seen)
 
+    @property
+    def pools_where_blind(self) -> bool:
+        """It has, whatever the prior."""
+        return True
+
     def scaled_prior(self, stats: Sums, strength: float) -> tuple[Any, Any]:
         """As many rows as its strength, of the column's mean."""
         pooled = stats.view(0, 2).pooled()

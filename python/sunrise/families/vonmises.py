@@ -11,7 +11,7 @@ from scipy.special import i0e, i1e
 from sunrise.arrays import Codes, Floats, Mask
 from sunrise.family import Complaint, Family
 from sunrise.forms import Linear, side_by_side
-from sunrise.priors import PooledRow, forgotten, rounding, same_cells, with_spread
+from sunrise.priors import PooledRow, beyond, forgotten, rounding, same_cells, with_spread
 from sunrise.stats import Sums
 from sunrise.support import REAL, Support
 from sunrise.terms import COS, SIN, X
@@ -79,6 +79,10 @@ class VonMises(PooledRow, Family):
     def complaint(self, stats: Sums) -> Complaint | None:
         """Refuse angles that are all the same where there is no prior."""
         return same_cells(self, stats, _gap(stats.mean), rounding(stats)[:, ::2])
+
+    def possible(self, stats: Sums) -> Mask:
+        """No mean of terms is beyond what single cells have."""
+        return beyond(stats, _gap(stats.mean))
 
     def params(self, stats: Sums, class_weight: Floats) -> VonMisesParams:
         """Direction and concentration of maximum likelihood, from the mean cosine and sine."""

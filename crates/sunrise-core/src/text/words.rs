@@ -1,0 +1,410 @@
+//! Distinct words, numbered as they come.
+
+use std::cmp::Ordering;
+use std::collections::hash_map::RandomState;
+use std::hash::{BuildHasher, Hasher};
+use std::sync::OnceLock;
+
+/// Bytes of a word that its entry holds itself.
+pub const SHORT: usize = 16;
+
+/// A word to look for: its first bytes, its length, and the whole of it.
+#[derive(Clone, Copy, Default)]
+pub struct Key<'a> {
+    head: [u64; 2],
+    text: &'a [u8],
+}
+
+/// The first bytes of a length up to [`SHORT`], the others gone.
+const KEPT: [[u64; 2]; SHORT + 1] = {
+    let mut kept = [[0; 2]; SHORT + 1];
+    let mut n = 1;
+    while n <= SHORT {
+        kept[n] = if n <= 8 { [u64::MAX >> (64 - 8 * n), 0] } else { [u64::MAX, u64::MAX >> (128 - 8 * n)] };
+        n += 1;
+    }
+    kept
+};
+
+#[inline(always)]
+fn halves(bytes: &[u8; 16]) -> [u64; 2] {
+    let whole = u128::from_le_bytes(*bytes);
+    [whole as u64, (whole >> 64) as u64]
+}
+
+/// The first 16 bytes of a text, zeros where it is shorter.
+#[inline(always)]
+fn head(text: &[u8]) -> [u64; 2] {
+    match text.first_chunk::<16>() {
+        Some(first) => halves(first),
+        None => {
+            let mut first = [0; 16];
+            first.iter_mut().zip(text).for_each(|(to, from)| *to = *from);
+            halves(&first)
+        }
+    }
+}
+
+impl<'a> Key<'a> {
+    /// A word by itself.
+    #[inline(always)]
+    pub fn new(text: &'a [u8]) -> Self {
+        Key { head: head(text), text }
+    }
+
+    /// A word inside of a longer text, which is quicker where the text goes on behind it.
+    #[inline(always)]
+    pub fn within(text: &'a [u8], start: usize, end: usize) -> Self {
+        let word = text.get(start..end).unwrap_or(&[]);
+        match (text.get(start..).and_then(|rest| rest.first_chunk::<16>()), KEPT.get(word.len())) {
+            (Some(first), Some(kept)) => {
+                let first = halves(first);
+                Key { head: [first[0] & kept[0], first[1] & kept[1]], text: word }
+            }
+            _ => Key::new(word),
+        }
+    }
+
+    /// The whole word.
+    pub fn text(&self) -> &'a [u8] {
+        self.text
+    }
+}
+
+/// One word: its first bytes and its length. A long one lies in the store.
+#[derive(Clone, Copy)]
+struct Entry {
+    /// The first bytes; of a long word 8 of them, and where it lies.
+    head: [u64; 2],
+    length: usize,
+}
+
+/// Distinct words, numbered as they come.
+pub struct Words {
+    /// Per slot the number of a word, plus one, under 32 bits of its hash. Made when a word is first looked for.
+    slots: OnceLock<Vec<u64>>,
+    entries: Vec<Entry>,
+    store: Vec<u8>,
+    /// Of each table its own, so that nobody can prepare texts whose words all fall into one slot.
+    seed: [u64; 2],
+}
+
+impl Default for Words {
+    fn default() -> Self {
+        let random = RandomState::new();
+        let seed = [1, 2].map(|k: u64| {
+            let mut hasher = random.build_hasher();
+            hasher.write_u64(k);
+            hasher.finish() | 1
+        });
+        Words { slots: OnceLock::new(), entries: Vec::new(), store: Vec::new(), seed }
+    }
+}
+
+#[inline(always)]
+fn fold(a: u64, b: u64) -> u64 {
+    let product = u128::from(a) * u128::from(b);
+    product as u64 ^ (product >> 64) as u64
+}
+
+#[inline(always)]
+fn slot(hash: u32, number: usize) -> u64 {
+    u64::from(hash) << 32 | (number as u64 + 1)
+}
+
+/// The number in a slot; beyond all numbers where it is empty.
+#[inline(always)]
+fn number(slot: u64) -> u32 {
+    (slot as u32).wrapping_sub(1)
+}
+
+/// Slots for so many words.
+fn size(words: usize) -> usize {
+    (2 * words).next_power_of_two().max(64)
+}
+
+/// A table of slots for words by their hashes. The first words, which are the frequent ones, get the best places.
+fn table(hashes: &[u32], size: usize) -> Vec<u64> {
+    let mut slots = vec![0; size];
+    for (number, &hash) in hashes.iter().enumerate() {
+        let mut at = hash as usize & (size - 1);
+        while slots[at] != 0 {
+            at = (at + 1) & (size - 1);
+        }
+        slots[at] = slot(hash, number);
+    }
+    slots
+}
+
+impl Words {
+    /// Words that indices of 32 bits can number.
+    pub const MOST: usize = i32::MAX as usize;
+
+    /// Words that are looked up together, so that waiting for memory is shared.
+    pub const TOGETHER: usize = 32;
+
+    /// Adds a word that is known to be new, and gives it the next number.
+    pub fn push(&mut self, word: &[u8]) {
+        let mut head = head(word);
+        if word.len() > SHORT {
+            head[1] = self.store.len() as u64;
+            self.store.extend_from_slice(word);
+        }
+        self.entries.push(Entry { head, length: word.len() });
+        self.slots.take();
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// A word by its number.
+    pub fn get(&self, number: usize) -> Word<'_> {
+        match self.entries.get(number) {
+            None => Word { head: [0; 16], text: &[], length: 0 },
+            Some(entry) if entry.length > SHORT => {
+                Word { head: [0; 16], text: self.stored(entry), length: entry.length }
+            }
+            Some(entry) => {
+                let mut head = [0; 16];
+                head[..8].copy_from_slice(&entry.head[0].to_le_bytes());
+                head[8..].copy_from_slice(&entry.head[1].to_le_bytes());
+                Word { head, text: &[], length: entry.length }
+            }
+        }
+    }
+
+    /// The text of a long word.
+    fn stored(&self, entry: &Entry) -> &[u8] {
+        let start = entry.head[1] as usize;
+        self.store.get(start..start + entry.length).unwrap_or(&[])
+    }
+
+    #[inline(always)]
+    fn hash(&self, key: &Key) -> u32 {
+        let [a, b] = self.seed;
+        let mut hash = fold(key.head[0] ^ a, key.head[1] ^ b);
+        if key.text.len() > SHORT {
+            for part in key.text[SHORT..].chunks(SHORT) {
+                let [low, high] = head(part);
+                hash = fold(low ^ hash ^ a, high ^ b).wrapping_add(hash);
+            }
+        }
+        (fold(hash ^ key.text.len() as u64, b) >> 32) as u32
+    }
+
+    /// The table of slots.
+    fn slots(&self) -> &[u64] {
+        self.slots.get_or_init(|| {
+            let hash = |number| self.hash(&Key::new(self.get(number).bytes()));
+            let hashes: Vec<u32> = (0..self.len()).map(hash).collect();
+            table(&hashes, size(self.len()))
+        })
+    }
+
+    #[inline(always)]
+    fn is(&self, number: u32, key: &Key) -> bool {
+        let Some(entry) = self.entries.get(number as usize) else { return false };
+        if entry.length != key.text.len() || entry.head[0] != key.head[0] {
+            return false;
+        }
+        if entry.length <= SHORT {
+            return entry.head[1] == key.head[1];
+        }
+        self.stored(entry) == key.text
+    }
+
+    /// The number of a word, or the slot where it belongs.
+    #[inline(always)]
+    fn look(&self, slots: &[u64], key: &Key, hash: u32) -> Result<u32, usize> {
+        let mask = slots.len() - 1;
+        let mut at = hash as usize & mask;
+        loop {
+            let slot = slots[at & mask];
+            if slot == 0 {
+                return Err(at);
+            }
+            if (slot >> 32) as u32 == hash && self.is(number(slot), key) {
+                return Ok(number(slot));
+            }
+            at = (at + 1) & mask;
+        }
+    }
+
+    /// The hashes of words, and what stands in their slots: loads that wait for nothing but memory, together.
+    #[inline(always)]
+    fn first_look(&self, slots: &[u64], keys: &[Key]) -> [(u32, u64); Words::TOGETHER] {
+        let mut looked = [(0, 0); Words::TOGETHER];
+        let mask = slots.len() - 1;
+        for (key, (hash, slot)) in keys.iter().zip(&mut looked) {
+            *hash = self.hash(key);
+            *slot = slots[*hash as usize & mask];
+        }
+        looked
+    }
+
+    /// The number of a word that is there.
+    pub fn find(&self, key: Key) -> Option<u32> {
+        self.look(self.slots(), &key, self.hash(&key)).ok()
+    }
+
+    /// Calls `put` with the numbers of those words that are there.
+    #[inline(always)]
+    pub fn find_all(&self, keys: &[Key], mut put: impl FnMut(u32)) {
+        let slots = self.slots();
+        for keys in keys.chunks(Words::TOGETHER) {
+            let looked = self.first_look(slots, keys);
+            for (key, (hash, slot)) in keys.iter().zip(looked) {
+                if (slot >> 32) as u32 == hash && self.is(number(slot), key) {
+                    put(number(slot));
+                } else if slot != 0 {
+                    self.look(slots, key, hash).into_iter().for_each(&mut put);
+                }
+            }
+        }
+    }
+
+    /// The number of a word, which may be new. Beyond [`Words::MOST`] new words are not taken up.
+    pub fn insert(&mut self, key: Key) -> u32 {
+        let hash = self.hash(&key);
+        self.insert_hashed(&key, hash)
+    }
+
+    /// Calls `put` with the numbers of words, which may be new.
+    #[inline(always)]
+    pub fn insert_all(&mut self, keys: &[Key], mut put: impl FnMut(u32)) {
+        for keys in keys.chunks(Words::TOGETHER) {
+            let looked = self.first_look(self.slots(), keys);
+            for (key, (hash, slot)) in keys.iter().zip(looked) {
+                if (slot >> 32) as u32 == hash && self.is(number(slot), key) {
+                    put(number(slot));
+                } else {
+                    put(self.insert_hashed(key, hash));
+                }
+            }
+        }
+    }
+
+    #[inline(never)]
+    fn insert_hashed(&mut self, key: &Key, hash: u32) -> u32 {
+        let at = match self.look(self.slots(), key, hash) {
+            Ok(number) => return number,
+            Err(at) => at,
+        };
+        let number = self.entries.len();
+        if number >= Words::MOST {
+            return 0;
+        }
+        let slots = self.slots.take();
+        self.push(key.text);
+        let mut slots = slots.unwrap_or_default();
+        slots[at] = slot(hash, number);
+        if 2 * self.entries.len() > slots.len() {
+            let mut hashes = vec![0; self.entries.len()];
+            slots.iter().filter(|slot| **slot != 0).for_each(|&slot| {
+                hashes[self::number(slot) as usize] = (slot >> 32) as u32;
+            });
+            slots = table(&hashes, 2 * slots.len());
+        }
+        _ = self.slots.set(slots);
+        number as u32
+    }
+
+    /// The first eight bytes of a word as a number that has their order.
+    #[inline(always)]
+    pub fn rank(&self, number: usize) -> u64 {
+        self.entries.get(number).map_or(0, |entry| entry.head[0].swap_bytes())
+    }
+}
+
+/// A word as it is held.
+pub struct Word<'a> {
+    head: [u8; 16],
+    text: &'a [u8],
+    length: usize,
+}
+
+impl Word<'_> {
+    /// Its bytes.
+    pub fn bytes(&self) -> &[u8] {
+        if self.length > SHORT {
+            self.text
+        } else {
+            self.head.get(..self.length).unwrap_or(&[])
+        }
+    }
+
+    /// The order of code points.
+    pub fn compare(&self, other: &Word) -> Ordering {
+        self.bytes().cmp(other.bytes())
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::panic)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::{BTreeSet, HashMap};
+
+    fn some_words() -> impl Strategy<Value = Vec<Vec<u8>>> {
+        let letter = prop::sample::select(vec![b'a', b'b', 0, 0xC3]);
+        prop::collection::vec(prop::collection::vec(letter, 0..40), 0..300)
+    }
+
+    proptest! {
+        #[test]
+        fn words_are_numbered_as_they_come(list in some_words()) {
+            let (mut words, mut together) = (Words::default(), Words::default());
+            let mut expected: HashMap<&[u8], u32> = HashMap::new();
+            let mut numbers = Vec::new();
+            for word in &list {
+                let next = expected.len() as u32;
+                let number = *expected.entry(word).or_insert(next);
+                numbers.push(number);
+                prop_assert_eq!(words.insert(Key::new(word)), number);
+                prop_assert!(words.get(number as usize).bytes() == &word[..]);
+            }
+            prop_assert_eq!(words.len(), expected.len());
+            let keys: Vec<Key> = list.iter().map(|word| Key::new(word)).collect();
+            let mut found = Vec::new();
+            together.insert_all(&keys, |number| found.push(number));
+            prop_assert_eq!(&found, &numbers);
+            found.clear();
+            together.find_all(&keys, |number| found.push(number));
+            prop_assert_eq!(&found, &numbers);
+            Words::default().find_all(&keys, |_| panic!("there are no words"));
+            for word in &list {
+                let longer = [&b"xy"[..], word, &b"0123456789abcdefgh"[..]].concat();
+                let key = Key::within(&longer, 2, 2 + word.len());
+                prop_assert_eq!(words.find(key), expected.get(&word[..]).copied());
+            }
+            prop_assert_eq!(words.find(Key::new(b"never")), None);
+        }
+
+        #[test]
+        fn words_that_are_known_to_be_new_are_found_later(list in some_words()) {
+            let distinct: BTreeSet<&Vec<u8>> = list.iter().collect();
+            let mut words = Words::default();
+            for (number, word) in distinct.iter().enumerate() {
+                words.push(word);
+                prop_assert_eq!(words.find(Key::new(word)), Some(number as u32));
+            }
+            for a in 1..words.len() {
+                prop_assert!(words.rank(a - 1) <= words.rank(a));
+            }
+        }
+    }
+
+    #[test]
+    fn an_empty_table_finds_nothing() {
+        assert_eq!(Words::default().find(Key::new(b"word")), None);
+        assert!(Words::default().is_empty());
+    }
+}

@@ -1,0 +1,355 @@
+//! Texts from Python: borrow their UTF-8, ask Python where only it knows, and count without the GIL.
+
+use crate::arrow::ArrowColumn;
+use crate::{raise, Floats, Integers};
+use numpy::{IntoPyArray, PyArray1};
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyFloat, PyList, PyString};
+use sunrise_core::text::count::{count, Columns};
+use sunrise_core::text::hashed::Hashed;
+use sunrise_core::text::tokens::{Analyzer, Settings, Text};
+use sunrise_core::text::{alphabet, words};
+use sunrise_core::work::{pieces, run};
+
+/// Bytes below which one thread is faster than starting a second.
+const SMALL: usize = 1 << 16;
+
+/// What Python knows of the characters beyond ASCII.
+#[pyclass(frozen, module = "sunrise._native")]
+pub struct Alphabet(alphabet::Alphabet);
+
+#[pymethods]
+impl Alphabet {
+    /// Word characters as half-open ranges, white space, and characters that lower-casing changes.
+    #[new]
+    fn new(words: Vec<(u32, u32)>, spaces: Vec<u32>, lower: Vec<(u32, Vec<u32>)>) -> PyResult<Self> {
+        alphabet::Alphabet::new(&words, &spaces, lower).map(Alphabet).map_err(raise)
+    }
+}
+
+/// A string as UTF-8, without a copy where it is ASCII; lone surrogates take three bytes.
+///
+/// Python would keep the UTF-8 of other strings for as long as they live, so they are encoded apart. Types made
+/// of str may answer as they like, so only str itself is asked.
+fn utf8<'py>(text: Bound<'py, PyString>) -> PyResult<Held<'py>> {
+    let py = text.py();
+    if text.is_exact_instance_of::<PyString>() && text.call_method0(intern!(py, "isascii"))?.is_truthy()? {
+        return Ok(Held::Ascii(text));
+    }
+    let bytes = match text.encode_utf8() {
+        Ok(bytes) => bytes,
+        Err(_) => {
+            let arguments = (text, "utf-8", "surrogatepass");
+            let encoded = py.get_type::<PyString>().call_method1(intern!(py, "encode"), arguments)?;
+            encoded.cast_into::<PyBytes>()?
+        }
+    };
+    Ok(Held::Bytes(bytes))
+}
+
+/// The string that some bytes are; those that are no UTF-8 are U+FFFD each.
+fn string<'py>(py: Python<'py>, bytes: &[u8]) -> PyResult<Bound<'py, PyString>> {
+    if let Ok(text) = std::str::from_utf8(bytes) {
+        return Ok(PyString::new(py, text));
+    }
+    let bytes = PyBytes::new(py, bytes);
+    let decoded = match bytes.call_method1(intern!(py, "decode"), ("utf-8", "surrogatepass")) {
+        Ok(decoded) => decoded,
+        Err(_) => bytes.call_method1(intern!(py, "decode"), ("utf-8", "replace"))?,
+    };
+    Ok(decoded.cast_into::<PyString>()?)
+}
+
+/// One text, held while it is read.
+enum Held<'py> {
+    Ascii(Bound<'py, PyString>),
+    Bytes(Bound<'py, PyBytes>),
+    /// What Python has made of it: in lower case.
+    Ready(Bound<'py, PyBytes>),
+    Missing,
+}
+
+impl Held<'_> {
+    fn text(&self) -> PyResult<Text<'_>> {
+        Ok(match self {
+            Held::Ascii(text) => Text { bytes: text.to_str()?.as_bytes(), ready: false },
+            Held::Bytes(bytes) => Text { bytes: bytes.as_bytes(), ready: false },
+            Held::Ready(bytes) => Text { bytes: bytes.as_bytes(), ready: true },
+            Held::Missing => Text { bytes: &[], ready: true },
+        })
+    }
+}
+
+/// Distinct words with their positions.
+#[pyclass(frozen, module = "sunrise._native")]
+pub struct Words(words::Words);
+
+#[pymethods]
+impl Words {
+    /// Words at their positions in a list; one that comes twice is refused.
+    #[new]
+    fn new(list: &Bound<'_, PyList>) -> PyResult<Self> {
+        let mut found = words::Words::default();
+        for (place, word) in list.iter().enumerate() {
+            let text = word.cast_into::<PyString>().map_err(|error| {
+                let kind = error.into_inner().get_type();
+                PyTypeError::new_err(format!("word {place} of the vocabulary is a {kind}, no str"))
+            })?;
+            let held = utf8(text)?;
+            if found.insert(words::Key::new(held.text()?.bytes)) as usize != place {
+                return Err(PyValueError::new_err(format!(
+                    "word {place} of the vocabulary, {}, stands in it twice; pass each word once",
+                    list.get_item(place)?.repr()?
+                )));
+            }
+        }
+        if found.len() >= words::Words::MOST {
+            return Err(raise(sunrise_core::fault::Fault::Memory));
+        }
+        Ok(Words(found))
+    }
+
+    fn __len__(&self) -> usize {
+        self.0.len()
+    }
+
+    /// The words as Python has them.
+    fn words<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<Py<PyAny>>>> {
+        let word = |k| Ok(string(py, self.0.get(k).bytes())?.into_any().unbind());
+        let words: PyResult<Vec<Py<PyAny>>> = (0..self.0.len()).map(word).collect();
+        Ok(words?.into_pyarray(py))
+    }
+
+    /// The position of a word, -1 where it is not there.
+    fn find(&self, word: Bound<'_, PyString>) -> PyResult<i64> {
+        let held = utf8(word)?;
+        Ok(self.0.find(words::Key::new(held.text()?.bytes)).map_or(-1, i64::from))
+    }
+}
+
+/// Counts what the settings say.
+#[pyclass(frozen, module = "sunrise._native")]
+pub struct TextCounter {
+    settings: Settings,
+    binary: bool,
+    hashed: Option<Hashed>,
+    /// Gives the alphabet; called only where a text is not ASCII.
+    alphabet: Py<PyAny>,
+    /// Gives a text in lower case, and without accents if that is wanted.
+    prepare: Py<PyAny>,
+    /// Whether all texts that are not ASCII must be prepared.
+    accents: bool,
+}
+
+type Found<'py> = (
+    Integers<'py>,
+    Bound<'py, PyArray1<i32>>,
+    Floats<'py>,
+    Integers<'py>,
+    Bound<'py, PyArray1<bool>>,
+    Option<Words>,
+);
+
+#[pymethods]
+impl TextCounter {
+    #[new]
+    #[allow(clippy::too_many_arguments)] // each is a setting of its own
+    fn new(
+        analyzer: &str,
+        ngrams: (usize, usize),
+        lowercase: bool,
+        stop: Option<&Bound<'_, PyList>>,
+        binary: bool,
+        hash_bits: Option<u32>,
+        alphabet: Py<PyAny>,
+        prepare: Py<PyAny>,
+        accents: bool,
+    ) -> PyResult<Self> {
+        let analyzer = match analyzer {
+            "word" => Analyzer::Words,
+            "char" => Analyzer::Characters,
+            "char_wb" => Analyzer::CharactersInWords,
+            _ => return Err(PyValueError::new_err("there is no such analyzer")),
+        };
+        let (lowest, highest) = ngrams;
+        if lowest < 1 || highest < lowest || hash_bits.is_some_and(|bits| !(1..=31).contains(&bits)) {
+            return Err(PyValueError::new_err("there are no such n-grams or hashes"));
+        }
+        let stop = stop.map(Words::new).transpose()?.map(|words| words.0);
+        let settings = Settings { analyzer, lowest, highest, lowercase, stop };
+        let hashed = hash_bits.map(Hashed::new);
+        Ok(TextCounter { settings, binary, hashed, alphabet, prepare, accents })
+    }
+
+    /// Counts the tokens of a list of texts, or of an Arrow column.
+    ///
+    /// (indptr, indices, data, lengths, missing, words or None)
+    fn count<'py>(
+        &self,
+        py: Python<'py>,
+        texts: &Bound<'py, PyAny>,
+        vocabulary: Option<&Bound<'py, Words>>,
+        threads: usize,
+    ) -> PyResult<Found<'py>> {
+        if let Ok(column) = texts.cast::<ArrowColumn>() {
+            return self.count_column(py, column.get(), vocabulary, threads);
+        }
+        let list = texts.cast::<PyList>()?;
+        let mut held = Vec::with_capacity(list.len());
+        for (row, object) in list.iter().enumerate() {
+            held.push(self.hold(object).map_err(|error| named(py, error, row))?);
+        }
+        let texts: PyResult<Vec<Text>> = held.iter().map(Held::text).collect();
+        let missing = held.iter().map(|held| matches!(held, Held::Missing)).collect();
+        let ascii = held.iter().all(|held| matches!(held, Held::Ascii(_) | Held::Missing));
+        self.counted(py, &texts?, ascii, missing, vocabulary, threads)
+    }
+}
+
+/// An error about one text, with its row.
+fn named(py: Python<'_>, error: PyErr, row: usize) -> PyErr {
+    if error.is_instance_of::<PyTypeError>(py) {
+        return PyTypeError::new_err(format!("row {row}: {}", error.value(py)));
+    }
+    error
+}
+
+/// Whether a text holds the capital sigma, whose lower case depends on what stands around it.
+fn has_sigma(bytes: &[u8]) -> bool {
+    // Many at a time without a branch, which the compiler makes vectors of.
+    const MANY: usize = 256;
+    let behind = bytes.get(1..).unwrap_or(&[]);
+    bytes.chunks(MANY).zip(behind.chunks(MANY)).any(|(first, second)| {
+        let pairs = first.iter().zip(second);
+        pairs.fold(0, |found, (a, b)| found | (u8::from(*a == 0xCE) & u8::from(*b == 0xA3))) != 0
+    })
+}
+
+impl TextCounter {
+    /// Whether only Python can lower-case a text that is not ASCII, or strip it of accents.
+    fn needs_python(&self, bytes: &[u8]) -> bool {
+        self.accents || (self.settings.lowercase && has_sigma(bytes))
+    }
+
+    fn prepared<'py>(&self, text: Bound<'py, PyString>) -> PyResult<Held<'py>> {
+        let made = self.prepare.bind(text.py()).call1((text,))?.cast_into::<PyString>()?;
+        Ok(match utf8(made)? {
+            Held::Ascii(text) => Held::Ready(text.encode_utf8()?),
+            Held::Bytes(bytes) => Held::Ready(bytes),
+            other => other,
+        })
+    }
+
+    /// A text of a list, as it is read.
+    fn hold<'py>(&self, object: Bound<'py, PyAny>) -> PyResult<Held<'py>> {
+        let py = object.py();
+        let object = match object.cast_into::<PyString>() {
+            Ok(text) => {
+                return match utf8(text.clone())? {
+                    Held::Bytes(bytes) if self.needs_python(bytes.as_bytes()) => self.prepared(text),
+                    held => Ok(held),
+                };
+            }
+            Err(error) => error.into_inner(),
+        };
+        if object.is_none() || object.cast::<PyFloat>().is_ok_and(|x| x.value().is_nan()) {
+            return Ok(Held::Missing);
+        }
+        let object = match object.cast_into::<PyBytes>() {
+            Ok(bytes) => {
+                let plain = bytes.as_bytes().is_ascii() || !self.needs_python(bytes.as_bytes());
+                return if plain {
+                    Ok(Held::Bytes(bytes))
+                } else {
+                    self.prepared(string(py, bytes.as_bytes())?)
+                };
+            }
+            Err(error) => error.into_inner(),
+        };
+        let kind = object.get_type().name()?.to_string();
+        if kind == "NAType" || kind == "NaTType" {
+            return Ok(Held::Missing); // of pandas, which need not be there
+        }
+        Err(PyTypeError::new_err(format!(
+            "a text must be a str, or None where it is missing, and this is of type {kind}; \
+             convert it with str(...) or leave it out"
+        )))
+    }
+
+    fn count_column<'py>(
+        &self,
+        py: Python<'py>,
+        column: &ArrowColumn,
+        vocabulary: Option<&Bound<'py, Words>>,
+        threads: usize,
+    ) -> PyResult<Found<'py>> {
+        let Some(texts) = column.texts() else {
+            return Err(PyTypeError::new_err(format!(
+                "texts must be strings, and this column is of type {}; convert it to strings first",
+                column.kind()
+            )));
+        };
+        let rows = texts.rows();
+        let bytes: usize = rows.iter().flatten().map(|text| text.len()).sum();
+        let threads = if bytes < SMALL { 1 } else { threads };
+        // Which texts are not ASCII, and which of those Python must see.
+        let look = |range: std::ops::Range<usize>| {
+            let foreign = |row: &usize| rows[*row].is_some_and(|text| !text.is_ascii());
+            let foreign: Vec<usize> = range.filter(foreign).collect();
+            let python = |row: &usize| rows[*row].is_some_and(|text| self.needs_python(text));
+            let python: Vec<usize> = foreign.iter().copied().filter(python).collect();
+            (!foreign.is_empty(), python)
+        };
+        let looked = py.detach(|| run(threads, pieces(rows.len(), 64, 64), look));
+        let ascii = !looked.iter().any(|(foreign, _)| *foreign);
+        let prepare = |row: usize| {
+            let text = string(py, rows[row].unwrap_or(&[]))?;
+            Ok((row, self.prepared(text)?))
+        };
+        let prepared: PyResult<Vec<(usize, Held)>> =
+            looked.into_iter().flat_map(|(_, python)| python).map(prepare).collect();
+        let prepared = prepared?;
+        let text = |bytes: Option<_>| Text { bytes: bytes.unwrap_or_default(), ready: false };
+        let mut texts: Vec<Text> = rows.iter().copied().map(text).collect();
+        for (row, held) in &prepared {
+            texts[*row] = held.text()?;
+        }
+        let missing = rows.iter().map(Option::is_none).collect();
+        self.counted(py, &texts, ascii, missing, vocabulary, threads)
+    }
+
+    fn counted<'py>(
+        &self,
+        py: Python<'py>,
+        texts: &[Text],
+        ascii: bool,
+        missing: Vec<bool>,
+        vocabulary: Option<&Bound<'py, Words>>,
+        threads: usize,
+    ) -> PyResult<Found<'py>> {
+        let alphabet = if ascii { None } else { Some(self.alphabet.bind(py).call0()?) };
+        let alphabet = alphabet.as_ref().map(|alphabet| alphabet.cast::<Alphabet>()).transpose()?;
+        let alphabet = alphabet.map(|alphabet| &alphabet.get().0);
+        let columns = match (self.hashed, vocabulary) {
+            (Some(hashed), _) => Columns::Hashed(hashed),
+            (None, Some(words)) => Columns::Known(&words.get().0),
+            (None, None) => Columns::Found,
+        };
+        let bytes: usize = texts.iter().map(|text| text.bytes.len()).sum();
+        let threads = if bytes < SMALL { 1 } else { threads };
+        let settings = &self.settings;
+        let binary = self.binary;
+        let found =
+            py.detach(|| count(texts, settings, alphabet, &columns, binary, threads)).map_err(raise)?;
+        Ok((
+            found.indptr.into_pyarray(py),
+            found.indices.into_pyarray(py),
+            found.data.into_pyarray(py),
+            found.lengths.into_pyarray(py),
+            missing.into_pyarray(py),
+            found.words.map(Words),
+        ))
+    }
+}

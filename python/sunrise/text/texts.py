@@ -1,0 +1,59 @@
+"""Texts, in whatever they come."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Set
+from typing import Any
+
+import numpy as np
+
+from sunrise import _native
+
+
+def as_texts(texts: Any) -> list[Any] | _native.ArrowColumn:
+    """Texts as the native code reads them: a list of str, bytes and missing ones, or an Arrow column.
+
+    >>> as_texts(np.array(["one", "two"]))
+    ['one', 'two']
+    """
+    if type(texts) is list or isinstance(texts, _native.ArrowColumn):
+        return texts
+    if isinstance(texts, str | bytes | bytearray | memoryview | Mapping | Set):
+        raise TypeError(
+            f"texts must be a list, an array or a column of str, and this is one {type(texts).__name__}; "
+            "for one text pass [text]"
+        )
+    if isinstance(texts, np.ndarray):
+        return _of_array(texts)
+    if hasattr(texts, "dtype") and hasattr(texts, "to_numpy") and hasattr(texts, "array"):
+        return _of_pandas(texts)
+    if hasattr(texts, "__arrow_c_stream__") or hasattr(texts, "__arrow_c_array__"):
+        return _native.arrow_column(texts)
+    if isinstance(texts, list | tuple | Iterator) or hasattr(texts, "__getitem__"):
+        return list(texts)
+    raise TypeError(
+        f"texts must be a list, an array or a column of str, and this is of type {type(texts).__name__}"
+    )
+
+
+def _of_array(array: Any) -> list[Any]:
+    if array.ndim != 1:
+        raise ValueError(
+            f"texts must be one-dimensional, and this array has shape {array.shape}; pass one column of it"
+        )
+    if array.dtype.kind not in "OUST":
+        raise TypeError(
+            f"texts must be str, and this array holds {array.dtype}; convert it with .astype(str)"
+        )
+    texts: list[Any] = array.tolist()
+    return texts
+
+
+def _of_pandas(series: Any) -> list[Any] | _native.ArrowColumn:
+    dtype = series.dtype
+    if hasattr(dtype, "categories"):
+        names = [*series.array.categories, None]  # code -1, the last, is missing
+        return [names[code] for code in series.array.codes.tolist()]
+    if getattr(dtype, "storage", "") == "pyarrow" or hasattr(dtype, "pyarrow_dtype"):
+        return _native.arrow_column(series.array.__arrow_array__())
+    return _of_array(series.to_numpy())

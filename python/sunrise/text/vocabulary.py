@@ -1,0 +1,64 @@
+"""Words and their columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sunrise import _native
+
+
+class Vocabulary:
+    """Words and their columns: word k of the list has column k.
+
+    It is made once and used for any number of texts; looking up words in it costs the same whatever its size.
+
+    >>> vocabulary = Vocabulary(["cat", "dog"])
+    >>> len(vocabulary), "dog" in vocabulary, vocabulary.column("dog")
+    (2, True, 1)
+    """
+
+    def __init__(self, words: Iterable[str]) -> None:
+        if isinstance(words, str):
+            raise TypeError("a vocabulary is a list of words, and this is one str; pass [word]")
+        self.native = _native.Words(words.tolist() if isinstance(words, np.ndarray) else list(words))
+
+    @classmethod
+    def of(cls, native: _native.Words) -> Vocabulary:
+        """The vocabulary that the native code has found."""
+        self = cls.__new__(cls)
+        self.native = native
+        return self
+
+    @cached_property
+    def words(self) -> NDArray[np.object_]:
+        """The words, by column."""
+        return self.native.words()
+
+    def column(self, word: str) -> int:
+        """The column of a word; -1 where it is unknown."""
+        return self.native.find(word)
+
+    def __len__(self) -> int:
+        return len(self.native)
+
+    def __contains__(self, word: object) -> bool:
+        return isinstance(word, str) and self.native.find(word) >= 0
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Vocabulary):
+            return NotImplemented
+        return self.native is other.native or np.array_equal(self.words, other.words)
+
+    def __hash__(self) -> int:
+        return hash(len(self))
+
+    def __reduce__(self) -> Any:
+        return Vocabulary, (self.words.tolist(),)
+
+    def __repr__(self) -> str:
+        return f"Vocabulary of {len(self)} words"
