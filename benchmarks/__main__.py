@@ -4,7 +4,8 @@ python -m benchmarks [gaussian] [categorical] [counts] [small]        the five c
 python -m benchmarks tables [NAME ...]                                accuracy on 27 real tables (../shared)
 python -m benchmarks frames [adult] [wide] [memory] [record]          speed and memory on polars and pandas frames
 python -m benchmarks calibration [NAME ...] [speed]                   log loss before and after, beside other models
-python -m benchmarks all                                              all four
+python -m benchmarks text [NAME ...] [speed]                          five collections of documents, and speed
+python -m benchmarks all                                              all five
 
 Each prints Markdown tables and ends with status 1 where a claim is not reached.
 """
@@ -56,8 +57,12 @@ def main(arguments: list[str]) -> int:
         from benchmarks import calibration
 
         return calibration.main(rest)
+    if first == "text":
+        from benchmarks import text
+
+        return text.main(rest)
     if first == "all" and not rest:
-        return max(main([]), main(["tables"]), main(["frames"]), main(["calibration"]))
+        return max(main([]), *(main([name]) for name in ("tables", "frames", "calibration", "text")))
     return classes(set(arguments))
 
 

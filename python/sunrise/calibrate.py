@@ -6,6 +6,7 @@ their mean, of that mean to 1 and of the offsets to 0 (see `columns` and `temper
 
 from __future__ import annotations
 
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -216,10 +217,14 @@ def _temperature(rows: LeaveOneOut, use: Positions, weights: Floats, exponents: 
         on_g = (by_row * lengths).sum(axis=1)[first:] - on_t * middle + 2.0 * PULL * g / n
         return value, np.concatenate([[on_t], on_g, slope.sum(axis=0) + 2.0 * OFFSET_PULL * d / n])
 
-    nothing = np.zeros(1 + n_joint + n_classes)
-    starts = [np.concatenate([[-step], nothing[1:]]) for step in np.arange(0.0, 9.0)]
-    start = min(starts, key=lambda v: objective(v)[0])
-    found = _minimum(objective, start, [(-30.0, 5.0)] + [(-3.0, 3.0)] * n_joint + [(None, None)] * n_classes)
+    # There may be several valleys: begin from the best of many points, and from the best of the others.
+    rest_of = np.zeros(n_classes)
+    points = product(np.arange(-10.0, 3.0), (0.0, -0.5, -1.0) if n_joint else (0.0,))
+    starts = [np.concatenate([[step], np.full(n_joint, g), rest_of]) for step, g in points]
+    starts.sort(key=lambda v: objective(v)[0])
+    bounds = [(-30.0, 10.0)] + [(-3.0, 3.0)] * n_joint + [(None, None)] * n_classes
+    ends = [_minimum(objective, start, bounds) for start in starts[:2]]
+    found = min(ends, key=lambda v: objective(v)[0])
     weights[:] = np.exp(parts(found)[0])
     for k, g in zip(joint, found[1 : 1 + n_joint], strict=True):
         exponents[list(fitted.parts[k].columns)] = g

@@ -241,6 +241,8 @@ class Family(ABC):
         `c` and `j` are the classes and columns of the cells x, `w` their weights. NaN where that takes more than the
         rest of its class and column, or where the cell was never there.
         """
+        if len(x) == 0:
+            return np.empty(0)
         rest = stats.less(self.kept.seen(x[:, None]), c, j, w)
         family = self.at(c, j)
         with np.errstate(invalid="ignore", divide="ignore"):  # cells that were never there show as NaN

@@ -9,7 +9,7 @@ so are taken out of the whole statistics one by one.
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple, NoReturn
 
@@ -53,6 +53,8 @@ class LeaveOneOut:
     batch: Batch
     y: Codes
     weight: Floats | None
+    #: What the rows of joint blocks add, which no calibration changes.
+    _found: dict[int, Floats | None] = field(default_factory=dict, repr=False)
 
     @cached_property
     def w(self) -> Floats:
@@ -121,7 +123,8 @@ class LeaveOneOut:
         every = np.asarray(self.fitted.plain_forms[k].finite.cells(x).reshape(views).sum(axis=3))
         every[np.arange(len(y)), y] = self._cells(k, rows)
         places = np.arange(self.batch.n_rows)[rows]
-        for at in np.flatnonzero(np.isnan(every).any(axis=(1, 2))).tolist():
+        apart = np.isnan(every).any(axis=(1, 2)) | self._holds_blind(k)[rows]
+        for at in np.flatnonzero(apart & (self.w[rows] > 0) & ~self.alone[rows]).tolist():
             every[at] = self._known_impossible(int(places[at]), k)
         return every
 
@@ -160,21 +163,24 @@ class LeaveOneOut:
         return self._with_blind(k, np.concatenate([np.empty(0), *pieces]))
 
     def _with_blind(self, k: int, own: Floats) -> Floats:
-        """Scores with NaN for rows that hold a cell of a column which some class never saw.
+        """Scores with NaN for rows that hold a cell of a column which some class never saw."""
+        return np.where(self._holds_blind(k), np.nan, own)
+
+    def _holds_blind(self, k: int) -> Mask:
+        """Rows with a cell of a column that some class never saw.
 
         Such a class has the estimate of all classes together, which changes without the row.
         """
-        family, stats = self.fitted.parts[k].family, self.fitted.blocks[k]
+        family, stats, block = self.fitted.parts[k].family, self.fitted.blocks[k], self.batch.blocks[k]
+        none = np.zeros(self.batch.n_rows, bool)
         if not family.pools_where_blind:
-            return own
+            return none
         n = len(family.kept.views)
         blind = (np.broadcast_to(stats.rows, stats.x.shape)[:, ::n] == 0).any(axis=0)
-        if blind.any():
-            block = self.batch.blocks[k]
-            cells = (block.numbers(rows)[:, blind] for rows in array.pieces(block))
-            seen = [~np.isnan(x).all(axis=1) for x in cells]
-            own = np.where(np.concatenate(seen), np.nan, own)
-        return own
+        if not blind.any():
+            return none
+        cells = (block.numbers(rows)[:, blind] for rows in array.pieces(block))
+        return np.concatenate([none[:0], *(~np.isnan(x).all(axis=1) for x in cells)])
 
     @cached_property
     def _class_weight(self) -> Floats:
@@ -256,6 +262,11 @@ class LeaveOneOut:
         )
 
     def _joint(self, k: int) -> Floats | None:
+        if k not in self._found:
+            self._found[k] = self._joint_anew(k)
+        return self._found[k]
+
+    def _joint_anew(self, k: int) -> Floats | None:
         family = self.fitted.parts[k].family
         cells = _stored(self.batch.blocks[k])
         found = None if cells is None else family.left_out_rows(self.fitted.blocks[k], cells, self.y, self.w)
@@ -369,6 +380,8 @@ def _stored(block: Block) -> Cells | None:
         block = block.canonical()
         x, column = block.data.astype(np.float64), block.indices.astype(np.intp)
         row = np.repeat(np.arange(block.shape[0]), np.diff(block.indptr))
+        there = x != 0  # zeros that are stored are zeros
+        x, column, row = x[there], column[there], row[there]
     else:
         matrix = sparse.coo_array(block.numbers())
         x, row, column = matrix.data, matrix.row, matrix.col

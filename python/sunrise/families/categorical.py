@@ -22,7 +22,7 @@ from sunrise.look import Look
 from sunrise.single import DiscreteNB
 from sunrise.smoothing import Alpha, Smoothed
 from sunrise.special import log_rising
-from sunrise.stats import Counts
+from sunrise.stats import Counts, without_dust
 from sunrise.support import LEVELS, Support
 from sunrise.terms import LEVEL
 
@@ -231,30 +231,29 @@ class Categorical(Smoothed, Family):
         rest, own, alpha = self._rest(stats), stats.weight[c, at], level[c, at]
         total = stats.by_column(taken(stats.weight + level)) + taken(other) * rest
         rows = stats.rows[c, at] - (w > 0)
-        left = taken(np.where(rows > 0, own - w, 0.0) + alpha)
-        total_left = total[c, j] - taken(own + alpha) + left
+        after = np.where(rows > 0, own - w, 0.0) + alpha
+        left = taken(after)
+        total_left = without_dust(total[c, j] - taken(own + alpha) + left, total[c, j])
         # A class that has nothing left of a column gives all of its cells the same share.
         blank = -np.log(np.maximum(np.diff(stats.offsets) + rest, 1))[j]
         cells = np.where(total_left > 0, log(left) - log(np.where(total_left > 0, total_left, 1.0)), blank)
         if above:
             outside = np.broadcast_to(total_left <= 0, cells.shape)
+            numbers = [np.broadcast_to(a, cells.shape) for a in (c, at, j, after)]
             for where in zip(*np.nonzero(outside), strict=True):
-                cells[where] = self._corner(
-                    stats, *(np.broadcast_to(a, cells.shape)[where] for a in (c, at, j, w))
-                )
+                cells[where] = self._corner(stats, *(a[where] for a in numbers))
         held = (rows >= 0) & (own - w >= -1e-9 * own)
         return np.where(held, cells, np.nan)
 
-    def _corner(self, stats: Counts, c: int, at: int, j: int, w: float) -> float:
-        """Log of the share of a level without a cell, where the mode lies in the corner of the levels with most."""
+    def _corner(self, stats: Counts, c: int, at: int, j: int, after: float) -> float:
+        """Log of the share of a level once this is left of it, where the mode lies in the corner of those with most."""
         level, other = self._alphas(stats)
         here = slice(stats.offsets[j], stats.offsets[j + 1])
         cells = stats.weight[c, here] + level[min(c, len(level) - 1), here]
-        cells[at - stats.offsets[j]] -= w
-        most = max(cells.max(), other[min(c, len(other) - 1), j] if self._rest(stats)[j] else 0.0)
-        rest = self._rest(stats)[j] * (other[min(c, len(other) - 1), j] == most)
-        top = cells[at - stats.offsets[j]] == most
-        return float(-np.log((cells == most).sum() + rest)) if top else -np.inf
+        cells[at - stats.offsets[j]] = after
+        rest, more = self._rest(stats)[j], other[min(c, len(other) - 1), j]
+        most = max(cells.max(), more if rest else 0.0)
+        return float(-np.log((cells == most).sum() + rest * (more == most))) if after == most else -np.inf
 
     def form(self, params: CategoricalParams) -> Table:
         """Look the level up."""

@@ -8,6 +8,7 @@ from numbers import Integral, Real
 from typing import Any, NamedTuple, Self, cast
 
 import numpy as np
+from scipy import sparse
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from sunrise import labels
@@ -17,6 +18,7 @@ from sunrise.data.batch import WordsBlock
 from sunrise.data.column import Column
 from sunrise.data.frame import Frame
 from sunrise.derived import Settings
+from sunrise.engines.array import PIECE
 from sunrise.estimator import COMMON_CONSTRAINTS, NaiveBayes
 from sunrise.families.bernoulli import Bernoulli
 from sunrise.families.complement import others
@@ -204,15 +206,39 @@ class Text(Smoothed, Family):
         mine = shares_without(self, sums, own - taken, cells, y)
         if not self.against_others:
             return np.where(bad, np.inf, mine)
+        found = self._told(cells, self._log_shares(sums))
+        found[np.arange(len(y)), y] = mine
         rest = others(sums)
-        found = np.full((rows.n_rows, len(sums)), np.nan)
-        for k in range(len(sums)):
-            there = shares_without(self, rest, rest[k, column] - taken, cells, np.full_like(y, k))
-            ordinary = cells.by_row(x * (self._log_shares(sums[k : k + 1])[0, column]))
-            found[:, k] = ordinary - there
-        kept_rest = self._log_shares(rest)
-        found[np.arange(len(y)), y] = mine - cells.by_row(x * kept_rest[y[row], column])
+        found -= self._told(cells, self._log_shares(rest)) + self._changes(cells, taken, y, rest)
         return np.where(bad[:, None], np.inf, found)
+
+    @staticmethod
+    def _told(cells: Cells, shares: Floats) -> Floats:
+        """What documents add to the score of all classes by these shares, rows x classes."""
+        matrix = sparse.csr_array((cells.x, (cells.row, cells.column)), (cells.n_rows, shares.shape[1]))
+        return np.asarray(matrix @ shares.T)
+
+    def _changes(self, cells: Cells, taken: Floats, y: Codes, rest: Floats) -> Floats:
+        """How that changes without a document in the sums, but for its own class, which has no part in them."""
+        alpha = 0.0 if self.estimate == "mle" else self.alpha.value
+        table, total = rest.T + alpha, rest.sum(axis=1) + alpha * rest.shape[1]
+        lost = cells.by_row(taken)
+        share = np.minimum(
+            lost[:, None] / np.maximum(total, 1e-300), 1.0
+        )  # more than all only of its own class's rest
+        with np.errstate(divide="ignore", invalid="ignore"):
+            change = -cells.by_row(cells.x)[:, None] * np.log1p(-share)
+        step = max(1, PIECE // len(total))
+        for start in range(0, len(cells.x), step):
+            some = slice(start, start + step)
+            # What is not in any other class leaves them nothing: -inf, which only a class without smoothing has.
+            with np.errstate(divide="ignore", invalid="ignore"):
+                less = np.log1p(np.maximum(-taken[some, None] / table[cells.column[some]], -1.0))
+            row = cells.row[some]
+            first = np.flatnonzero(np.diff(row, prepend=-1))
+            change[row[first]] += np.add.reduceat(cells.x[some, None] * less, first, axis=0)
+        change[np.arange(len(y)), y] = 0.0
+        return np.asarray(change)
 
     def log_evidence(self, stats: Words, class_weight: Floats | None = None) -> Floats:
         """There is none: scaled counts are no distribution."""

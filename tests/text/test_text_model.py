@@ -1,0 +1,177 @@
+"""Columns of text: exact under updates, the same from every kind of input, and honest."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import pickle
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+import sunrise as sr
+from sklearn.base import clone
+from sklearn.feature_extraction.text import CountVectorizer
+
+RNG = np.random.default_rng(0)
+WORDS = [f"w{k}" for k in range(30)]
+N = 60
+Y = np.arange(N) % 3
+
+
+def document(label):
+    share = np.roll(np.arange(1, 31) / 465, 7 * label)
+    return " ".join(RNG.choice(WORDS, RNG.integers(1, 12), p=share))
+
+
+TEXTS = [document(label) if k % 9 else None for k, label in enumerate(Y)]
+
+SETTINGS = {
+    "default": {},
+    "multinomial": {"against_others": False, "idf": 0.0, "length": 0.0, "tf": "count", "alpha": 1.0},
+    "binary": {"tf": "binary", "idf": 1.0},
+    "pairs": {"ngram_range": (1, 2), "min_df": 2},
+}
+every_setting = pytest.mark.parametrize("settings", SETTINGS.values(), ids=SETTINGS)
+
+
+def plain(settings):
+    return sr.TextNB(calibrate=None, **settings)
+
+
+def same(a, b, texts=TEXTS):
+    np.testing.assert_allclose(a.predict_log_proba(texts), b.predict_log_proba(texts), rtol=1e-11, atol=1e-12)
+
+
+@every_setting
+def test_batches_in_any_order_merging_and_forgetting_are_exact(settings):
+    whole = plain(settings).fit(TEXTS, Y)
+    stream = plain(settings)
+    for part in np.array_split(np.random.default_rng(1).permutation(N), 4):
+        stream.partial_fit([TEXTS[k] for k in part], Y[part])
+    same(stream, whole)
+    same(plain(settings).fit(TEXTS[:25], Y[:25]) + plain(settings).fit(TEXTS[25:], Y[25:]), whole)
+    more = plain(settings).fit([*TEXTS, "words that vanish", "w3 w4"], [*Y, 1, 2])
+    more.forget(["words that vanish", "w3 w4"], [1, 2])
+    same(more, whole)
+    assert more.stats_.blocks[0].words.tolist() == whole.stats_.blocks[0].words.tolist()
+
+
+@pytest.mark.parametrize(
+    "make",
+    [list, tuple, np.array, pd.Series, pl.Series, pa.array],
+    ids=["list", "tuple", "array", "pandas", "polars", "pyarrow"],
+)
+def test_every_kind_of_column_is_read_alike(make):
+    texts = make(TEXTS) if make is not np.array else np.array(TEXTS, dtype=object)
+    same(plain({}).fit(texts, Y), plain({}).fit(TEXTS, Y), texts)
+
+
+def test_a_multinomial_of_words_is_scikit_learns():
+    from sklearn.naive_bayes import MultinomialNB
+
+    texts, y = [t for t in TEXTS if t], [c for t, c in zip(TEXTS, Y, strict=True) if t]
+    ours = plain(SETTINGS["multinomial"]).fit(texts, y)
+    vectorizer = CountVectorizer()
+    theirs = MultinomialNB().fit(vectorizer.fit_transform(texts), y)
+    expected = theirs.predict_log_proba(vectorizer.transform(texts))
+    np.testing.assert_allclose(ours.predict_log_proba(texts), expected, rtol=1e-10, atol=1e-12)
+
+
+@every_setting
+def test_leave_one_out_takes_a_document_out_of_every_sum(settings):
+    model = plain(settings).fit(TEXTS, Y)
+    found = model.leave_one_out(TEXTS, Y)
+    fitted, family = model._fitted, model._fitted.parts[0].family
+    for k, text in enumerate(TEXTS):
+        if text is None:
+            continue
+        alone = plain(settings).fit([text], [Y[k]]).stats_.spread(model.classes_).blocks[0]
+        before = fitted.blocks[0]
+        # The words and their weights stay those of all documents.
+        rest = (before - alone) + replace(before, rows=0 * before.rows, weight=0.0 * before.weight)
+        score = model._batch([text])[0].blocks[0].matrix @ family.params(rest, np.ones(3)).weights.T
+        score = score.ravel() + np.log(np.bincount(Y) - (np.arange(3) == Y[k]))
+        np.testing.assert_allclose(found[k], score - np.logaddexp.reduce(score), rtol=1e-10, atol=1e-10)
+
+
+def test_a_missing_document_gets_the_class_prior_and_so_does_one_without_known_words():
+    model = plain({}).fit(TEXTS, Y)
+    np.testing.assert_allclose(model.predict_proba([None, "", "never seen"]), [model.class_prior_] * 3)
+
+
+def test_text_stands_beside_other_columns():
+    table = pd.DataFrame({"text": TEXTS, "x": RNG.normal(size=N) + Y})
+    model = sr.NaiveBayes({"text": "text"}, calibrate="columns").fit(table, Y)
+    assert set(model.calibration_.weights) == {("text",), "x"}
+    told = model.explain(table)
+    np.testing.assert_allclose(told.score, model.predict_joint_log_proba(table), rtol=1e-10)
+    other = sr.NaiveBayes({"text": "text"}, calibrate="columns").fit(pl.from_pandas(table), Y)
+    np.testing.assert_allclose(other.predict_proba(table), model.predict_proba(table), rtol=1e-6)
+
+
+def test_long_strings_that_rarely_repeat_are_inferred_as_text():
+    texts = [" ".join(RNG.choice(WORDS, 20)) + " in all these many words" for _ in range(N)]
+    model = sr.NaiveBayes().fit({"review": texts}, Y)
+    assert model._fitted.parts[0].family.name == "text"
+
+
+def test_words_speak_for_and_against():
+    texts = ["free prize now", "call now for a free prize", "see you at lunch", "lunch at noon then"]
+    model = sr.TextNB().fit(texts, ["spam", "spam", "ham", "ham"])
+    told = model.explain_words("free free lunch with you", of="spam", against="ham")
+    assert {(found.word, found.times) for found in told} == {("free", 2), ("lunch", 1), ("you", 1)}
+    joint = model.predict_joint_log_proba(["free free lunch with you"])[0]
+    offsets = model.calibration_.offsets
+    prior = offsets["spam"] - offsets["ham"]
+    assert sum(found.evidence for found in told) + prior == pytest.approx(joint[1] - joint[0], rel=1e-9)
+    assert told[0].documents == {"ham": 0, "spam": 2} or told[0].documents == {"ham": 2, "spam": 0}
+    assert {found.word for found in model.words("spam")} == {"free", "prize", "now", "call", "for"}
+    assert [word for word, _ in model.informative_words(4)] == ["at", "free", "lunch", "now"]
+
+
+def test_models_of_text_can_be_kept_and_cloned():
+    model = sr.TextNB().fit(TEXTS, Y)
+    same(pickle.loads(pickle.dumps(model)), model)
+    same(clone(model).fit(TEXTS, Y), model)
+    assert len({model.set_params(n_jobs=n).fit(TEXTS, Y).predict_proba(TEXTS).tobytes() for n in (1, 2)}) == 1
+
+
+@pytest.mark.parametrize(
+    "texts, match",
+    [
+        ("one string", "list of documents"),
+        ({"a": TEXTS}, "documents themselves"),
+        (np.zeros((3, 2)), "documents themselves"),
+    ],
+)
+def test_what_are_no_documents_is_refused(texts, match):
+    with pytest.raises(ValueError, match=match):
+        sr.TextNB().fit(texts, [0, 1, 0])
+
+
+def test_what_text_cannot_do_is_said():
+    model = plain({}).fit(TEXTS, Y)
+    for call in (model.mutual_information, model.sample, lambda: model.interval(TEXTS)):
+        with pytest.raises(ValueError, match="distribution"):
+            call()
+    assert np.isnan(model.log_evidence_)
+
+
+def test_twenty_newsgroups_with_no_tuning(shared):
+    train, test = ([], []), ([], [])
+    path = shared / "data" / "20news-bydate.jsonl.gz"
+    with gzip.open(path, "rt", encoding="utf-8", newline="\n") as lines:
+        for line in lines:
+            row = json.loads(line)
+            texts, labels = train if row["split"] == "train" else test
+            texts.append(row["text"])
+            labels.append(row["group"])
+    model = sr.TextNB().fit(*train)
+    log_p = model.predict_log_proba(test[0])
+    true = np.searchsorted(model.classes_, test[1])
+    assert (log_p.argmax(axis=1) == true).mean() >= 0.845
+    assert -log_p[np.arange(len(true)), true].mean() <= 0.58
