@@ -223,20 +223,18 @@ class Text(Smoothed, Family):
         alpha = 0.0 if self.estimate == "mle" else self.alpha.value
         table, total = rest.T + alpha, rest.sum(axis=1) + alpha * rest.shape[1]
         lost = cells.by_row(taken)
-        share = np.minimum(
-            lost[:, None] / np.maximum(total, 1e-300), 1.0
-        )  # more than all only of its own class's rest
-        with np.errstate(divide="ignore", invalid="ignore"):
-            change = -cells.by_row(cells.x)[:, None] * np.log1p(-share)
         step = max(1, PIECE // len(total))
-        for start in range(0, len(cells.x), step):
-            some = slice(start, start + step)
-            # What is not in any other class leaves them nothing: -inf, which only a class without smoothing has.
-            with np.errstate(divide="ignore", invalid="ignore"):
+        # A document may hold more than the rest of its own class has, which is not asked; and what is in no other class
+        # leaves them nothing where there is no smoothing.
+        with np.errstate(divide="ignore", invalid="ignore"):
+            share = np.minimum(lost[:, None] / np.maximum(total, 1e-300), 1.0)
+            change = -cells.by_row(cells.x)[:, None] * np.log1p(-share)
+            for start in range(0, len(cells.x), step):
+                some = slice(start, start + step)
                 less = np.log1p(np.maximum(-taken[some, None] / table[cells.column[some]], -1.0))
-            row = cells.row[some]
-            first = np.flatnonzero(np.diff(row, prepend=-1))
-            change[row[first]] += np.add.reduceat(cells.x[some, None] * less, first, axis=0)
+                row = cells.row[some]
+                first = np.flatnonzero(np.diff(row, prepend=-1))
+                change[row[first]] += np.add.reduceat(cells.x[some, None] * less, first, axis=0)
         change[np.arange(len(y)), y] = 0.0
         return np.asarray(change)
 
