@@ -43,6 +43,8 @@ class Summary:
     title: str
     classes: list[tuple[str, int, float]]
     columns: list[ColumnSummary]
+    #: How the scores are calibrated, if they are.
+    calibration: str = ""
 
     @classmethod
     def of(cls, title: str, names: list[str], fitted: Derived, stats: Stats) -> Summary:
@@ -63,7 +65,9 @@ class Summary:
                 missing = total - int(observed[k])
                 reason = fitted.schema.choices[j].reason
                 columns[j] = ColumnSummary(names[j], part.family.name, reason, missing, described[k])
-        return cls(title, classes, columns)
+        found = fitted.calibration
+        told = "" if found is None else f", calibrated by {found.kind}{' (stale)' if found.stale else ''}"
+        return cls(title, classes, columns, told)
 
     @property
     def n_rows(self) -> int:
@@ -78,7 +82,7 @@ class Summary:
         left_out = f" ({len(self.columns) - len(used)} left out)" if len(used) < len(self.columns) else ""
         return (
             f"{self.n_rows:,} rows, {len(self.columns):,} columns{left_out}, "
-            f"{missing:,} of {self.n_rows * len(used):,} cells missing"
+            f"{missing:,} of {self.n_rows * len(used):,} cells missing{self.calibration}"
         )
 
     def text(self) -> str:

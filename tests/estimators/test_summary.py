@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+import sunrise
 from sklearn.pipeline import make_pipeline
 from sunrise import GaussianNB, NaiveBayes, Poisson, datasets
 
@@ -92,3 +93,10 @@ def test_data_sets_are_the_same_in_every_library(load):
     for score in scores[1:]:
         np.testing.assert_allclose(scores[0], score, atol=1e-12)
     assert len(table.target) == len(scores[0]) and "CC BY 4.0" in table.DESCR
+
+
+def test_a_calibrated_model_says_so():
+    table = {"x": [0.0, 1.0, 0.5, 3.0, 4.0, 3.5]}
+    model = sunrise.NaiveBayes(calibrate="columns").fit(table, list("aaabbb"))
+    assert "calibrated by columns" in repr(model)
+    assert "calibrated by columns (stale)" in repr(model.partial_fit({"x": [0.2]}, ["a"]))
