@@ -168,18 +168,19 @@ class Family(ABC):
 
     def check(self, n_columns: int, n_classes: int | None = None) -> None:
         """Refuse settings that do not fit this many columns, or classes once they are known."""
-        for f in fields(self):
+        for name, value in vars(self).items():
             numbers: list[Floats] = []
-            picked(getattr(self, f.name), lambda a, found=numbers: found.append(a) or a)  # type: ignore[misc]
+            if value is not None and not isinstance(value, float | int | str):
+                picked(value, lambda a, found=numbers: found.append(a) or a)  # type: ignore[misc]
             for a in numbers:
                 if a.ndim > 2 or (a.ndim and a.shape[-1] not in (1, n_columns)):
                     raise ValueError(
-                        f"{f.name} of {type(self).__name__} is an array of shape {a.shape}, and there are {n_columns} "
+                        f"{name} of {type(self).__name__} is an array of shape {a.shape}, and there are {n_columns} "
                         "columns. Give one number for all, one for each, or classes x columns."
                     )
                 if n_classes is not None and a.ndim == 2 and len(a) not in (1, n_classes):
                     raise ValueError(
-                        f"{f.name} of {type(self).__name__} has {len(a)} rows, one for each class, and there are "
+                        f"{name} of {type(self).__name__} has {len(a)} rows, one for each class, and there are "
                         f"{n_classes} classes. Give one for each class in the order of classes_, or one for all."
                     )
 

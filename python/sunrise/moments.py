@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -97,6 +98,10 @@ class Moments:
 
     def pooled(self) -> Moments:
         """Take all classes as one."""
+        return self._pooled
+
+    @cached_property
+    def _pooled(self) -> Moments:
         first = self.anchor[:1]
         rows, seen = (a.sum(axis=0, keepdims=True) for a in (self.rows, self.seen))
         moved = (self.x + self.seen * (self.anchor - first)).sum(axis=0, keepdims=True)
