@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import fields
 from numbers import Real
 from typing import Any, ClassVar
@@ -178,6 +179,15 @@ class TwoNumbers:
                 object.__setattr__(self, name, getattr(self.prior, f.name))
             object.__setattr__(self, "prior", None)
         check_priors(self, **{name: getattr(self, name) for name in self.numbers})
+
+    def or_pooled(self, stats: Sums, of: Callable[[Sums], Any]) -> Any:
+        """A distribution of the parameters, that of all classes together where a class saw nothing."""
+        family: Any = self
+        counts = stats.view(0, len(family.kept.views))
+        seen = np.broadcast_to(counts.rows > 0, counts.x.shape)
+        own, pooled = of(stats), of(stats.pooled())
+        numbers = ((getattr(own, f.name), getattr(pooled, f.name)) for f in fields(own))
+        return type(own)(*(np.where(seen, mine, together) for mine, together in numbers))
 
     def scaled_prior(self, stats: Sums, strength: float) -> tuple[Any, Any]:
         """Both numbers, for a prior with the column's mean and this strength."""

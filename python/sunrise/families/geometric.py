@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -42,6 +41,7 @@ class Geometric(TwoNumbers, Family):
     name = "geometric"
     terms = (X,)
     conjugate = Beta
+    pools_where_blind = True
     numbers = ("prior_a", "prior_b")
     without_prior = {"prior_a": 0.0, "prior_b": 0.0}
     prior_a: Any = 1.0
@@ -60,11 +60,6 @@ class Geometric(TwoNumbers, Family):
         """Beta(a + rows, b + failures): every row ends with one success."""
         return Beta(self.prior_a + stats.seen, self.prior_b + stats.x)
 
-    @property
-    def pools_where_blind(self) -> bool:
-        """It has, whatever the prior."""
-        return True
-
     def scaled_prior(self, stats: Sums, strength: float) -> tuple[Any, Any]:
         """As many rows and failures as its strength, in the column's proportion."""
         pooled = stats.pooled()
@@ -74,15 +69,9 @@ class Geometric(TwoNumbers, Family):
 
     def params(self, stats: Sums, class_weight: Floats) -> GeometricParams:
         """Probabilities by the estimate; those of all classes where a class saw nothing."""
-        p = self._or_pooled(stats, self.point)
+        p = self.or_pooled(stats, self.point)
         predictive = p if self.estimate == "predictive" else None
         return GeometricParams(p.log_mean, p.log_mean_complement, stats.known, predictive)
-
-    def _or_pooled(self, stats: Sums, of: Callable[[Sums], Beta]) -> Beta:
-        """A distribution of the probabilities, that of all classes together where a class saw nothing."""
-        seen = np.broadcast_to(stats.rows > 0, stats.x.shape)
-        own, pooled = of(stats), of(stats.pooled())
-        return Beta(np.where(seen, own.a, pooled.a), np.where(seen, own.b, pooled.b))
 
     def form(self, params: GeometricParams) -> Form:
         """Log p + x log(1 - p); of the predictive distribution that of a beta-geometric."""
@@ -117,7 +106,7 @@ class Geometric(TwoNumbers, Family):
 
     def drawn(self, stats: Sums, n: int, rng: np.random.Generator, class_weight: Floats) -> GeometricParams:
         """Probabilities from their posterior."""
-        p = as_classes(self._or_pooled(stats, self.posterior).sample(n, rng))
+        p = as_classes(self.or_pooled(stats, self.posterior).sample(n, rng))
         return GeometricParams(log(p), log(1.0 - p), stats.known)
 
     def described(self, params: GeometricParams) -> list[dict[str, Floats]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from numbers import Real
 from typing import Any, NamedTuple, Self
@@ -50,6 +49,7 @@ class Poisson(TwoNumbers, Family):
     name = "poisson"
     terms = (X,)
     conjugate = Gamma
+    pools_where_blind = True
     numbers = ("prior_shape", "prior_rate")
     without_prior = {"prior_shape": 0.0, "prior_rate": 0.0}
     prior_shape: Any = 1.0
@@ -81,11 +81,6 @@ class Poisson(TwoNumbers, Family):
         counts = stats.view(0, 2)
         return Gamma(self.prior_shape + counts.x, self.prior_rate + counts.seen)
 
-    @property
-    def pools_where_blind(self) -> bool:
-        """It has, whatever the prior."""
-        return True
-
     def scaled_prior(self, stats: Sums, strength: float) -> tuple[Any, Any]:
         """As many rows as its strength, of the column's mean."""
         pooled = stats.view(0, 2).pooled()
@@ -99,16 +94,9 @@ class Poisson(TwoNumbers, Family):
 
     def params(self, stats: Sums, class_weight: Floats) -> PoissonParams:
         """Rates by the estimate; those of all classes where a class saw nothing."""
-        point = self._or_pooled(stats, self.point)
+        point = self.or_pooled(stats, self.point)
         predictive = point if self.estimate == "predictive" else None
         return PoissonParams(point.mean, stats.view(0, 2).known, predictive)
-
-    def _or_pooled(self, stats: Sums, of: Callable[[Sums], Gamma]) -> Gamma:
-        """A distribution of the rates, that of all classes together where a class saw nothing."""
-        counts = stats.view(0, 2)
-        seen = np.broadcast_to(counts.rows > 0, counts.x.shape)
-        own, pooled = of(stats), of(stats.pooled())
-        return Gamma(np.where(seen, own.shape, pooled.shape), np.where(seen, own.rate, pooled.rate))
 
     def form(self, params: PoissonParams) -> Form:
         """x log rate - rate; of the predictive distribution that of a negative binomial."""
@@ -146,7 +134,7 @@ class Poisson(TwoNumbers, Family):
     def drawn(self, stats: Sums, n: int, rng: np.random.Generator, class_weight: Floats) -> PoissonParams:
         """Rates from their posterior."""
         return PoissonParams(
-            as_classes(self._or_pooled(stats, self.posterior).sample(n, rng)), stats.view(0, 2).known
+            as_classes(self.or_pooled(stats, self.posterior).sample(n, rng)), stats.view(0, 2).known
         )
 
     def described(self, params: PoissonParams) -> list[dict[str, Floats]]:
