@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import fields
 from numbers import Real
@@ -189,9 +190,9 @@ class TwoNumbers:
         numbers = ((getattr(own, f.name), getattr(pooled, f.name)) for f in fields(own))
         return type(own)(*(np.where(seen, mine, together) for mine, together in numbers))
 
+    @abstractmethod
     def scaled_prior(self, stats: Sums, strength: float) -> tuple[Any, Any]:
         """Both numbers, for a prior with the column's mean and this strength."""
-        raise NotImplementedError
 
     def frozen(self, stats: Sums) -> Any:
         """The family with the numbers of its prior."""

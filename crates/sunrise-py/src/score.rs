@@ -258,6 +258,16 @@ pub fn own<'py>(
     Ok(found.map_err(raise)?.into_pyarray(py))
 }
 
+/// What the columns say of rows, borrowed from Python's arrays.
+fn told<'a>(
+    cells: &'a PyReadonlyArray1<'_, f64>,
+    prior: &'a Array<'_>,
+    labels: &'a PyReadonlyArray1<'_, i32>,
+    weight: &'a PyReadonlyArray1<'_, f64>,
+) -> PyResult<Told<'a>> {
+    Ok(Told { cells: slice(cells)?, prior: flat(prior)?, labels: slice(labels)?, weight: slice(weight)? })
+}
+
 /// The log loss of rows under weights of their columns and offsets of the classes, and its slopes in both.
 #[pyfunction]
 #[allow(clippy::too_many_arguments)]
@@ -271,12 +281,7 @@ pub fn loss<'py>(
     offsets: PyReadonlyArray1<'py, f64>,
     threads: usize,
 ) -> PyResult<(f64, Floats<'py>, Floats<'py>)> {
-    let told = Told {
-        cells: slice(&cells)?,
-        prior: flat(&prior)?,
-        labels: slice(&labels)?,
-        weight: slice(&weight)?,
-    };
+    let told = told(&cells, &prior, &labels, &weight)?;
     let (columns, offsets) = (slice(&columns)?, slice(&offsets)?);
     let found = py.detach(|| log_loss(told, columns, offsets, threads)).map_err(raise)?;
     Ok((found.value, found.columns.into_pyarray(py), found.classes.into_pyarray(py)))
@@ -295,12 +300,7 @@ pub fn curvature<'py>(
     offsets: PyReadonlyArray1<'py, f64>,
     threads: usize,
 ) -> PyResult<Floats<'py>> {
-    let told = Told {
-        cells: slice(&cells)?,
-        prior: flat(&prior)?,
-        labels: slice(&labels)?,
-        weight: slice(&weight)?,
-    };
+    let told = told(&cells, &prior, &labels, &weight)?;
     let (columns, offsets) = (slice(&columns)?, slice(&offsets)?);
     let found = py.detach(|| bent(told, columns, offsets, threads)).map_err(raise)?;
     Ok(found.into_pyarray(py))
