@@ -60,6 +60,7 @@ ROOMS = [
             "text",
             "text.alphabet",
             "text.counter",
+            "text.hashed",
             "text.texts",
             "text.vocabulary",
         },

@@ -24,6 +24,7 @@ from sunrise.families.gaussian import Gaussian, GaussianNB
 from sunrise.families.geometric import Geometric
 from sunrise.families.lognormal import LogNormal
 from sunrise.families.multinomial import Multinomial, MultinomialNB
+from sunrise.families.odds import Odds
 from sunrise.families.poisson import Poisson, PoissonNB
 from sunrise.families.text import Text, TextNB
 from sunrise.families.vonmises import VonMises
@@ -58,6 +59,7 @@ __all__ = [
     "Multinomial",
     "MultinomialNB",
     "NaiveBayes",
+    "Odds",
     "Poisson",
     "PoissonNB",
     "Text",

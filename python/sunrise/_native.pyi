@@ -111,4 +111,21 @@ def curvature(
     offsets: Floats,
     threads: int,
 ) -> Floats: ...
+def scaled(
+    counts: Floats,
+    indices: Codes,
+    indptr: Integers,
+    factors: Floats | None,
+    frequency: str,
+    length: float,
+    total: float | None,
+    threads: int,
+) -> Floats: ...
+def documents_of(
+    rows: Cells, y: Codes, w: Floats | None, classes: int, threads: int
+) -> tuple[Integers, Floats]: ...
+def odds(x: Floats, alpha: float, threads: int) -> Floats: ...
+def odds_left_out(
+    rows: Cells, y: Codes, w: Floats | None, x: Floats, alpha: float, threads: int
+) -> Floats: ...
 def normalise(scores: Floats, fallback: Floats, output: Output) -> int: ...

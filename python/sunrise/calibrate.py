@@ -6,6 +6,7 @@ their mean, of that mean to 1 and of the offsets to 0 (see `columns` and `temper
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
 
@@ -21,6 +22,12 @@ MOST = 1 << 25
 #: A cell that is impossible counts as this much less probable than the least of the others, so that a weight can
 #: still make it less so.
 IMPOSSIBLE = 745.0
+
+#: Rows on which the valleys of a temperature are looked for.
+FEW = 512
+
+#: A step that gains less than this share of the loss is the last: of columns, of a temperature, and on few rows of it.
+EXACT, ENOUGH, ROUGH = 1e-13, 1e-10, 1e-5
 
 #: Newton's steps, far more than are needed; and beyond how many numbers their curvature costs more than it saves.
 STEPS, NARROW = 100, 256
@@ -65,20 +72,6 @@ def _weights(rows: LeaveOneOut, use: Positions) -> Floats:
     return np.asarray(w / w.sum())
 
 
-class _Loss:
-    """Mean log loss of rows of class y with these weights and priors, as a function of their scores."""
-
-    def __init__(self, y: Codes, weight: Floats, prior: Floats) -> None:
-        self.prior, self.weight, self._own = prior, weight, (np.arange(len(y)), y)
-
-    def __call__(self, scores: Floats) -> tuple[float, Floats]:
-        """The loss, and its slope in every score: rows x classes."""
-        log_p, _ = engines.choose().normalise(scores + self.prior, self.prior[0], "log_proba")
-        slope = np.exp(log_p)
-        slope[self._own] -= 1.0
-        return -float(self.weight @ log_p[self._own]), slope * self.weight[:, None]
-
-
 def _columns(rows: LeaveOneOut, use: Positions, weights: Floats, exponents: Floats) -> Floats:
     """One weight for every column, or block of columns that are one distribution; the offsets.
 
@@ -115,7 +108,7 @@ def _columns(rows: LeaveOneOut, use: Positions, weights: Floats, exponents: Floa
     start = np.repeat([1.0, 0.0], [n_weights, n_classes])
     lowest = np.repeat([0.0, -np.inf], [n_weights, n_classes])
     if len(start) <= NARROW:
-        found = _lowest(objective, curvature, start, lowest)
+        found = _lowest(objective, curvature, start, lowest, np.full_like(lowest, np.inf), EXACT)
     else:
         found = _minimum(objective, start, [(low if np.isfinite(low) else None, None) for low in lowest])
     for columns, w in zip(places, found[:n_weights], strict=True):
@@ -123,24 +116,26 @@ def _columns(rows: LeaveOneOut, use: Positions, weights: Floats, exponents: Floa
     return np.asarray(found[n_weights:])
 
 
-def _lowest(objective: Any, curvature: Any, start: Floats, lowest: Floats) -> Floats:
-    """The minimum of a convex function above lower bounds: Newton's steps along the numbers that are free to move."""
+def _lowest(
+    objective: Any, curvature: Any, start: Floats, low: Floats, high: Floats, enough: float
+) -> Floats:
+    """The lowest point of a valley within bounds: Newton's steps along the numbers that are free to move."""
     v = start
     value, slope = objective(v)
     for _ in range(STEPS):
-        free = (v > lowest) | (slope < 0)
+        free = ((v > low) | (slope < 0)) & ((v < high) | (slope > 0))
         step = np.zeros_like(v)
         step[free] = -np.linalg.solve(curvature(v)[np.ix_(free, free)], slope[free])
         size = 1.0
         while True:
-            new = np.maximum(v + size * step, lowest)
+            new = np.clip(v + size * step, low, high)
             lower, slope_there = objective(new)
             gain = slope @ (v - new)
             if lower <= value - 1e-4 * gain or size < 1e-9:
                 break
             size /= 2.0
         v, slope, last, value = new, slope_there, value, lower
-        if last - value <= 1e-13 * max(1.0, abs(value)):
+        if last - value <= enough * max(1.0, abs(value)):
             break
     return np.asarray(v)
 
@@ -166,8 +161,7 @@ def _told(rows: LeaveOneOut, use: Positions, n_weights: int) -> Floats:
             which: Any = here if every else use[here]
             told[here, :, first : first + n] = rows.cells(k, which)
         first += n
-    told = _settled(told)
-    return np.ascontiguousarray(told[:, 1:] - told[:, :1])
+    return _from_first(_settled(told))
 
 
 def _settled(told: Floats) -> Floats:
@@ -186,49 +180,149 @@ def _temperature(rows: LeaveOneOut, use: Positions, weights: Floats, exponents: 
     t (sum of the other columns + sum_b (length_b + 1)^g_b block_b).
     """
     fitted = rows.fitted
-    n_classes = len(fitted.classes)
-    use = _sampled(use, n_classes * len(fitted.parts))
-    joint = [k for k, part in enumerate(fitted.parts) if part.family.joint]
-    rest = [k for k in range(len(fitted.parts)) if k not in joint]
-    blocks = [sum(_settled(rows.block(k)[use]) for k in rest)] if rest else []
-    blocks += [_settled(rows.block(k)[use]) for k in joint]
-    told = np.stack(blocks, axis=0)
-    lengths = np.zeros((len(blocks), len(use)))
-    for at, k in enumerate(joint, start=len(blocks) - len(joint)):
-        lengths[at] = np.log1p(rows.batch.blocks[k].lengths()[use])
-    loss = _Loss(rows.y[use], _weights(rows, use), _prior(rows, use))
-    n, n_joint = float(len(use) if rows.weight is None else rows.weight[use].sum()), len(joint)
-    first = len(blocks) - n_joint
-    # The temperature at the mean length, not at length 0, is what is found: it hardly depends on the exponents.
-    middle = lengths.mean(axis=1)[first:] / len(blocks)
-
-    def parts(v: Floats) -> tuple[float, Floats]:
-        exponent = np.concatenate([np.zeros(first), v[1 : 1 + n_joint]])
-        log_t = float(v[0] - v[1 : 1 + n_joint] @ middle)
-        return log_t, np.exp(log_t + exponent[:, None] * lengths)[:, :, None] * told
-
-    def objective(v: Floats) -> tuple[float, Floats]:
-        log_t, scores = parts(v)
-        g, d, t = v[1 : 1 + n_joint], v[1 + n_joint :], np.exp(log_t)
-        value, slope = loss(scores.sum(axis=0) + d)
-        value += (PULL * (t - 1.0) ** 2 + PULL * g @ g + OFFSET_PULL * d @ d) / n
-        by_row = (scores * slope).sum(axis=2)
-        on_t = by_row.sum() + 2.0 * PULL * (t - 1.0) * t / n
-        on_g = (by_row * lengths).sum(axis=1)[first:] - on_t * middle + 2.0 * PULL * g / n
-        return value, np.concatenate([[on_t], on_g, slope.sum(axis=0) + 2.0 * OFFSET_PULL * d / n])
-
-    # There may be several valleys: begin from the best of many points, and from the best of the others.
-    rest_of = np.zeros(n_classes)
+    use = _sampled(use, len(fitted.classes) * len(fitted.parts))
+    tempered = _Tempered.of(rows, use)
+    n_joint = len(tempered.lengths)
+    # There may be several valleys: find their floors on a few rows, and the lowest of them on all.
+    few = tempered.some(np.linspace(0, len(use) - 1, min(len(use), FEW)).astype(np.intp))
     points = product(np.arange(-10.0, 3.0), (0.0, -0.5, -1.0) if n_joint else (0.0,))
-    starts = [np.concatenate([[step], np.full(n_joint, g), rest_of]) for step, g in points]
-    starts.sort(key=lambda v: objective(v)[0])
-    bounds = [(-30.0, 10.0)] + [(-3.0, 3.0)] * n_joint + [(None, None)] * n_classes
-    ends = [_minimum(objective, start, bounds) for start in starts[:2]]
-    found = min(ends, key=lambda v: objective(v)[0])
-    weights[:] = np.exp(parts(found)[0])
-    for k, g in zip(joint, found[1 : 1 + n_joint], strict=True):
-        exponents[list(fitted.parts[k].columns)] = g
+    starts = [
+        np.concatenate([[step], np.full(n_joint, g), np.zeros(len(fitted.classes))]) for step, g in points
+    ]
+    starts.sort(key=lambda v: few.objective(v)[0])
+    floors = [few.lowest(start, ROUGH) for start in starts[:2]]
+    found = tempered.lowest(min(floors, key=lambda v: few.objective(v)[0]), ENOUGH)
+    weights[:] = np.exp(tempered.log_t(found))
+    joint = (part for part in fitted.parts if part.family.joint)
+    for part, g in zip(joint, found[1 : 1 + n_joint], strict=True):
+        exponents[list(part.columns)] = g
     return np.asarray(found[1 + n_joint :])
+
+
+@dataclass(frozen=True)
+class _Tempered:
+    """The loss of rows as a function of log t at their mean length, the exponents g, and the offsets d."""
+
+    #: What the columns outside of joint blocks add, then each joint block: rows x classes - 1, from the first class.
+    blocks: list[Floats]
+    #: Log of the length plus 1 of the rows of every joint block.
+    lengths: Floats
+    #: Mean of these, over all blocks: the temperature at length 0 would depend much on the exponents.
+    middle: Floats
+    prior: Floats
+    y: Codes
+    #: Shares of the rows in the loss, and what they weigh together.
+    weight: Floats
+    n: float
+    n_jobs: int | None
+
+    @classmethod
+    def of(cls, rows: LeaveOneOut, use: Positions) -> _Tempered:
+        """From leave-one-out scores of these rows."""
+        parts = rows.fitted.parts
+        joint = [k for k, part in enumerate(parts) if part.family.joint]
+        rest = [k for k in range(len(parts)) if k not in joint]
+        every = len(use) == rows.batch.n_rows
+        told = [rows.block(k) if every else rows.block(k)[use] for k in [*rest, *joint]]
+        told = [_from_first(_settled(block)) for block in told]
+        blocks = [sum(told[1 : len(rest)], start=told[0])] if rest else []
+        blocks += told[len(rest) :]
+        lengths = np.log1p(
+            np.array([rows.batch.blocks[k].lengths()[use] for k in joint]).reshape(-1, len(use))
+        )
+        n = float(len(use) if rows.weight is None else rows.weight[use].sum())
+        middle = lengths.mean(axis=1) / len(blocks)
+        rest_of = _prior(rows, use), rows.y[use], _weights(rows, use), n, rows.fitted.n_jobs
+        return cls(blocks, lengths, middle, *rest_of)
+
+    def some(self, rows: Positions) -> _Tempered:
+        """The same of some rows."""
+        share = self.weight[rows].sum()
+        return replace(
+            self,
+            blocks=[block[rows] for block in self.blocks],
+            lengths=self.lengths[:, rows],
+            prior=self.prior[rows],
+            y=self.y[rows],
+            weight=self.weight[rows] / share,
+            n=self.n * share,
+        )
+
+    def log_t(self, v: Floats) -> float:
+        """Log of the temperature's weight at length 0."""
+        n_joint = len(self.lengths)
+        return float(v[0] - v[1 : 1 + n_joint] @ self.middle)
+
+    def _cells(self, v: Floats, bends: bool = False) -> Floats:
+        """The scores and how they change with every exponent, and `bends`, how that changes: as columns."""
+        n_joint = len(self.lengths)
+        log_t, first = self.log_t(v), len(self.blocks) - n_joint
+        cells = np.empty((*self.blocks[0].shape, 1 + n_joint * (1 + bends)))
+        score = np.exp(log_t) * self.blocks[0] if first else np.zeros(self.blocks[0].shape)
+        for b, length in enumerate(self.lengths):
+            part = np.exp(log_t + v[1 + b] * length)[:, None] * self.blocks[first + b]
+            score += part
+            for power in range(1, 2 + bends):
+                part *= length[:, None]
+                cells[:, :, 1 + b + (power - 1) * n_joint] = part
+        cells[:, :, 0] = score
+        return cells
+
+    def _rest(self, v: Floats, cells: Floats) -> tuple[Any, ...]:
+        """What the engines are told: of the columns, only the scores count."""
+        weights = np.zeros(cells.shape[2])
+        weights[0] = 1.0
+        n_threads = engines.threads(self.n_jobs, cells.size)
+        return (
+            cells.ravel(),
+            self.prior,
+            self.y,
+            self.weight,
+            weights,
+            v[1 + len(self.lengths) :],
+            n_threads,
+        )
+
+    def objective(self, v: Floats) -> tuple[float, Floats]:
+        """The loss and the pulls, and their slopes."""
+        value, slope, on_d = engines.choose().loss(*self._rest(v, self._cells(v)))
+        g, d, t = v[1 : len(slope)], v[len(slope) :], np.exp(self.log_t(v))
+        value += (PULL * (t - 1.0) ** 2 + PULL * g @ g + OFFSET_PULL * d @ d) / self.n
+        on_t = slope[0] + 2.0 * PULL * (t - 1.0) * t / self.n
+        on_g = slope[1:] - on_t * self.middle + 2.0 * PULL * g / self.n
+        return value, np.concatenate([[on_t], on_g, on_d + 2.0 * OFFSET_PULL * d / self.n])
+
+    def curvature(self, v: Floats) -> Floats:
+        """How the slopes change; but for how the scores bend themselves where not all directions would rise with it."""
+        n_joint, t = len(self.lengths), np.exp(self.log_t(v))
+        slope = engines.choose().loss(*self._rest(v, self._cells(v, bends=True)))[1]
+        straight = engines.choose().curvature(*self._rest(v, self._cells(v)))
+        pull = np.repeat(
+            [2.0 * PULL * t * t, 2.0 * PULL, 2.0 * OFFSET_PULL], [1, n_joint, len(v) - 1 - n_joint]
+        )
+        straight += np.diag(pull / self.n)
+        bent = straight.copy()
+        at = np.arange(1, 1 + n_joint)
+        bent[0, 0] += slope[0] + 2.0 * PULL * t * (t - 1.0) / self.n
+        bent[0, at] += slope[at]
+        bent[at, 0] += slope[at]
+        bent[at, at] += slope[at + n_joint]
+        turn = np.eye(len(v))
+        turn[0, at] = -self.middle
+        rises = np.linalg.eigvalsh(bent)[0] > 1e-3 * np.linalg.eigvalsh(straight)[0]
+        return np.asarray(turn.T @ (bent if rises else straight) @ turn)
+
+    def lowest(self, start: Floats, enough: float) -> Floats:
+        """The lowest point of the valley."""
+        n_joint = len(self.lengths)
+        low = np.repeat([-30.0, -3.0, -np.inf], [1, n_joint, len(start) - 1 - n_joint])
+        high = np.repeat([10.0, 3.0, np.inf], [1, n_joint, len(start) - 1 - n_joint])
+        return _lowest(self.objective, self.curvature, start, low, high, enough)
+
+
+def _from_first(scores: Floats) -> Floats:
+    """Scores of all classes but the first, as differences from its own: only differences matter."""
+    return np.ascontiguousarray(scores[:, 1:] - scores[:, :1])
 
 
 def _minimum(objective: Any, start: Floats, bounds: Any) -> Floats:

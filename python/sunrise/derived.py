@@ -134,6 +134,16 @@ class Derived:
         columns = list(part.columns[:1] if part.family.joint else part.columns)
         return np.ones(len(columns)) if self.calibration is None else self.calibration.weights[columns]
 
+    def calibrated(self, calibration: Calibration | None) -> Derived:
+        """The same with another calibration, or none."""
+        if calibration is None:
+            return self.uncalibrated
+        new = copy.copy(self.uncalibrated)
+        new.__dict__.pop("forms", None)
+        new.calibration = calibration
+        new.log_prior = self.plain_log_prior + calibration.offsets_of(self.classes)
+        return new
+
     @property
     def uncalibrated(self) -> Derived:
         """The same without its calibration."""
@@ -171,7 +181,7 @@ class Derived:
         from sunrise.text.vocabulary import Vocabulary
 
         return {
-            k: Vocabulary(block.words)
+            k: block.vocabulary or Vocabulary(block.words)
             for k, (part, block) in enumerate(zip(self.parts, self.blocks, strict=True))
             if part.family.reads_text
         }

@@ -40,6 +40,7 @@ from sunrise.schema import Schema
 from sunrise.score import scored
 from sunrise.stats import NeverSeenError, Stats
 from sunrise.summary import AtAGlance
+from sunrise.text.counter import counting_once
 from sunrise.uses import Uses
 
 COMMON_CONSTRAINTS: dict[str, Any] = {
@@ -175,7 +176,7 @@ class NaiveBayes(ClassifierMixin, Uses, Honest, AtAGlance):  # type: ignore[misc
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows; weight k is the row k times, weight 0 is no row.
         """
-        with self._unchanged_on_failure():
+        with self._unchanged_on_failure(), counting_once():
             settings = self._checked_settings()
             schema, stats = self._observe(settings, None, X, y, sample_weight, watch=True)
             for stale in ("_fixed", "_fitted", "selected_", "loo_score_"):
@@ -349,6 +350,13 @@ class NaiveBayes(ClassifierMixin, Uses, Honest, AtAGlance):  # type: ignore[misc
     def _under(self, settings: Settings) -> tuple[Schema, Stats]:
         """The model's schema and statistics; settings that shaped them must be as they were."""
         old = self._fitted.schema
+        for part in self._fitted.parts:
+            if not part.family.additive:
+                raise ValueError(
+                    f"column {old.names[part.columns[0]]!r}: the words of this text were weighed before its length was "
+                    "taken, so its sums depend on all documents together: it can be neither updated nor merged. Set "
+                    "idf_first=False."
+                )
         new = old.under(settings.families, type(self).__name__)
         return new, replace(self.stats_, blocks=new.regrouped(old, self.stats_.blocks))
 

@@ -77,6 +77,8 @@ class Family(ABC):
     joint: ClassVar[bool] = False
     #: Whether every column is a block of its own.
     alone: ClassVar[bool] = False
+    #: Whether its statistics of all rows are those of any parts of them, added up.
+    additive: ClassVar[bool] = True
     #: Whether its cells are documents, read as counts of their words.
     reads_text: ClassVar[bool] = False
     #: Whether a row has part in the parameters of other classes than its own.
@@ -161,6 +163,11 @@ class Family(ABC):
             return np.asarray(a[classes if len(a) > 1 else 0, columns if a.shape[1] > 1 else 0])
 
         return self._picked(pick)
+
+    @property
+    def asks_the_data(self) -> bool:
+        """Whether there is anything that it takes from the data once all of them are known."""
+        return type(self).frozen is not Family.frozen
 
     def frozen(self, stats: Any) -> Self:
         """The family with everything that it takes from the data as numbers: prior scales, floors, chosen alphas."""
@@ -260,6 +267,13 @@ class Family(ABC):
 
         Of a shared one to those of all classes, rows x classes, where NaN is what stays as it is. Infinite where more
         is taken than there is; None where rows have to be taken out one by one.
+        """
+        return None
+
+    def left_out_changes(self, stats: Any, block: Any, y: Codes, w: Floats, n_threads: int) -> Floats | None:
+        """Of a shared block of sparse rows: how the scores of all classes change once they are taken out.
+
+        Infinite where more is taken than there is; None where that is not known, or has to be found in another way.
         """
         return None
 

@@ -173,6 +173,18 @@ class Linear:
             composition = replace(composition, weight=composition.weight * float(np.mean(weight)))
         return Linear(base, x, x2, self.anchor, composition)
 
+    def among(self, columns: Mask) -> Linear:
+        """The form of its columns among more, of which the others say nothing."""
+
+        def spread(part: Floats | None) -> Floats | None:
+            if part is None:
+                return None
+            wide = np.zeros((len(part), len(columns)))
+            wide[:, columns] = part
+            return wide
+
+        return Linear(spread(self.base), spread(self.x), spread(self.x2), spread(self.anchor))
+
     def weights(self, centre: Floats) -> tuple[Floats, Floats]:
         """Weights of x - centre, then of (x - centre)^2 where squares are used, and intercepts."""
         zero = np.zeros(self.shape)
@@ -374,8 +386,11 @@ class Removal(NamedTuple):
 
 def weighed(part: Floats, weight: Floats | float) -> Floats:
     """Numbers times their weights, where 0 times anything infinite is 0."""
+    nothing = np.asarray(weight) == 0.0
+    if not nothing.any():
+        return np.asarray(part * weight)
     with np.errstate(invalid="ignore"):
-        return np.where(np.asarray(weight) == 0.0, 0.0, part * weight)
+        return np.where(nothing, 0.0, part * weight)
 
 
 def side_by_side(*views: Floats) -> Floats:

@@ -156,9 +156,7 @@ class Honest(BaseEstimator):  # type: ignore[misc]
         return getattr(self, "calibrate", None)
 
     def _with_calibration(self, found: Any) -> None:
-        fitted = self._fitted
-        prior = None if fitted.is_prior_fitted else fitted.class_prior
-        self._fitted = Derived(fitted.settings, fitted.schema, self.stats_, fitted.classes, prior, found)
+        self._fitted = self._fitted.calibrated(found)
 
     def _left_out(self, X: Any, y: Any, sample_weight: Any, plain: bool = False) -> LeaveOneOut:
         """Fitted rows, read as the model scores them; `plain`, without its calibration."""

@@ -151,9 +151,8 @@ class LeaveOneOut:
         if part.family.joint:
             return np.asarray(self._rows(k) * weights)
         if isinstance(block, SparseBlock):
-            if self.weight is None:
-                return self._with_blind(k, self._sparse(k, block))
-        elif (weights == weights[0]).all() and (removal := self._removals[k]) is not None:
+            return self._with_blind(k, self._sparse(k, block))
+        if (weights == weights[0]).all() and (removal := self._removals[k]) is not None:
             n_threads = engines.threads(fitted.n_jobs, block.shape[0] * block.shape[1])
             own = engines.choose().own(block, fitted.supports[k], self.y, removal, n_threads)
             return self._with_blind(k, weights[0] * own)
@@ -225,27 +224,12 @@ class LeaveOneOut:
         return cells
 
     def _sparse(self, k: int, block: SparseBlock) -> Floats:
-        """The same of sparse rows of equal weight: zeros are worked out once for each class."""
-        family, stats, weights = self.fitted.parts[k].family, self.fitted.blocks[k], self.fitted.weights(k)
-        w = self._class_weight
-        n_classes, n_columns = len(self.fitted.classes), block.shape[1]
-        place, j = np.divmod(np.arange(n_classes * n_columns), n_columns)
-        c = place.astype(np.int32)
-        zeros = family.left_out(stats, family.support.read(np.zeros(len(c))), c, j, w[c]) * weights[j]
-        zeros = zeros.reshape(n_classes, n_columns)
+        """The same of sparse rows."""
         block = block.canonical()
         row = np.repeat(np.arange(block.shape[0]), np.diff(block.indptr))
-        x, j, c = family.support.read(block.data.astype(np.float64)), block.indices, self.y[row]
-        seen, cells = ~np.isnan(x), np.zeros(len(x))
-        cells[seen] = family.left_out(stats, x[seen], c[seen], j[seen], w[c[seen]]) * weights[j[seen]]
-        # A zero that no row of its class holds must be covered by a stored cell.
-        never = np.isnan(zeros)
-        zeros = np.where(never, 0.0, zeros)
-        covered = np.bincount(row, never[c, j], block.shape[0])
-        with np.errstate(invalid="ignore"):  # zeros that are impossible, and covered
-            change = np.where(np.isinf(zeros[c, j]), np.nan, cells - zeros[c, j])
-        own = zeros.sum(axis=1)[self.y] + np.bincount(row, change, block.shape[0])
-        return np.where(covered == never.sum(axis=1)[self.y], own, np.nan)
+        cells = Cells(block.data.astype(np.float64), row, block.indices.astype(np.intp), block.shape[0])
+        family, stats, weights = self.fitted.parts[k].family, self.fitted.blocks[k], self.fitted.weights(k)
+        return sparse_own(family, stats, cells, block.shape[1], self.y, self.w, weights)
 
     def _rows(self, k: int) -> Floats:
         """What the rows of a joint block add to the score of their own class."""
@@ -257,9 +241,10 @@ class LeaveOneOut:
         found = self._joint(k)
         if found is None:
             return np.full((self.batch.n_rows, len(self.fitted.classes)), np.nan)
-        return np.where(
-            np.isnan(found), block_scores(self.fitted, self.batch, k, self.fitted.plain_forms[k]), found
-        )
+        same = np.isnan(found)
+        if not same.any():
+            return found
+        return np.where(same, block_scores(self.fitted, self.batch, k, self.fitted.plain_forms[k]), found)
 
     def _joint(self, k: int) -> Floats | None:
         if k not in self._found:
@@ -267,9 +252,16 @@ class LeaveOneOut:
         return self._found[k]
 
     def _joint_anew(self, k: int) -> Floats | None:
-        family = self.fitted.parts[k].family
-        cells = _stored(self.batch.blocks[k])
-        found = None if cells is None else family.left_out_rows(self.fitted.blocks[k], cells, self.y, self.w)
+        family, stats, block = self.fitted.parts[k].family, self.fitted.blocks[k], self.batch.blocks[k]
+        found = None
+        rows = _as_sparse(block)
+        if rows is not None and family.shared:
+            n_threads = engines.threads(self.fitted.n_jobs, len(rows.data) * len(self.fitted.classes))
+            found = family.left_out_changes(stats, rows, self.y, self.w, n_threads)
+            if found is not None:
+                found += block_scores(self.fitted, self.batch, k, self.fitted.plain_forms[k])
+        if rows is not None and found is None:
+            found = family.left_out_rows(stats, _stored(rows), self.y, self.w)
         if found is not None:
             most = found.reshape(len(found), -1).max(axis=1, initial=-np.inf)
             self._refuse(np.isposinf(most) & (self.w > 0))
@@ -374,15 +366,55 @@ class LeaveOneOut:
         )
 
 
-def _stored(block: Block) -> Cells | None:
-    """The cells that are not 0; None where some are missing."""
-    if isinstance(block, SparseBlock):
-        block = block.canonical()
-        x, column = block.data.astype(np.float64), block.indices.astype(np.intp)
-        row = np.repeat(np.arange(block.shape[0]), np.diff(block.indptr))
-        there = x != 0  # zeros that are stored are zeros
-        x, column, row = x[there], column[there], row[there]
-    else:
-        matrix = sparse.coo_array(block.numbers())
-        x, row, column = matrix.data, matrix.row, matrix.col
-    return None if np.isnan(x).any() else Cells(x, row, column, block.shape[0])
+def _as_sparse(block: Block) -> SparseBlock | None:
+    """The cells of rows as sparse ones, each column once and in order; None where some are missing."""
+    if not isinstance(block, SparseBlock):
+        matrix = sparse.csr_array(block.numbers())
+        block = SparseBlock(matrix.data, matrix.indices, matrix.indptr, block.shape)
+    block = block.canonical()
+    return None if np.isnan(block.data).any() else block
+
+
+def _stored(block: SparseBlock) -> Cells:
+    """The cells that are not 0."""
+    x, column = block.data.astype(np.float64), block.indices.astype(np.intp)
+    row = np.repeat(np.arange(block.shape[0]), np.diff(block.indptr))
+    there = x != 0  # zeros that are stored are zeros
+    return Cells(x[there], row[there], column[there], block.shape[0])
+
+
+def sparse_own(
+    family: Family,
+    stats: Any,
+    rows: Cells,
+    n_columns: int,
+    y: Codes,
+    w: Floats,
+    weights: Floats | None = None,
+) -> Floats:
+    """The score of sparse rows for their own class without them: zeros are worked out once by class and weight."""
+    weights = np.ones(n_columns) if weights is None else weights
+    own = np.full(rows.n_rows, np.nan)
+    for weight in np.unique(w[w > 0]):
+        here = w == weight
+        classes, code = np.unique(y[here], return_inverse=True)
+        place = np.zeros(rows.n_rows, np.intp)
+        place[here] = code
+        c, j = np.divmod(np.arange(len(classes) * n_columns), n_columns)
+        of = classes[c].astype(np.int32)
+        zeros = family.left_out(stats, family.support.read(np.zeros(len(c))), of, j, np.full(len(c), weight))
+        zeros = (zeros * weights[j]).reshape(len(classes), n_columns)
+        stored = here[rows.row]
+        row, j, x = rows.row[stored], rows.column[stored], family.support.read(rows.x[stored])
+        seen, cells, at = ~np.isnan(x), np.zeros(len(x)), place[row]
+        taken = np.full(int(seen.sum()), weight)
+        cells[seen] = family.left_out(stats, x[seen], y[row[seen]], j[seen], taken) * weights[j[seen]]
+        # A zero that no row of its class holds must be covered by a stored cell.
+        never = np.isnan(zeros)
+        zeros = np.where(never, 0.0, zeros)
+        covered = np.bincount(row, never[at, j], rows.n_rows)[here]
+        with np.errstate(invalid="ignore"):  # zeros that are impossible, and covered
+            change = np.where(np.isinf(zeros[at, j]), np.nan, cells - zeros[at, j])
+        sums = zeros.sum(axis=1)[code] + np.bincount(row, change, rows.n_rows)[here]
+        own[here] = np.where(covered == never.sum(axis=1)[code], sums, np.nan)
+    return own

@@ -19,7 +19,7 @@ from sunrise.infer import infer, look_at_levels, look_at_numbers
 from sunrise.moments import Moments
 from sunrise.schema import Choice, Part, Schema, given_choices
 from sunrise.stats import Counts, Stats, Words, per_row
-from sunrise.support import COUNTS, LEVELS, REAL, Support
+from sunrise.support import LEVELS, REAL, Support
 from sunrise.terms import LEVEL, X2, Term, X
 
 
@@ -109,16 +109,16 @@ class Observer:
 
     def _words(self, column: Column, family: Any) -> Counts:
         """Statistics of a column of text."""
-        block, counted = family.read(column, None, self.n_jobs)
-        there, n_classes = ~counted.missing, len(self.classes)
-        sums = self._add_up(block, (X,), COUNTS, [column.name]).x
-        # Rows of weight 0 are not there; the others count as one each.
-        weight = there.astype(float) if self.weight is None else there * self.weight
-        once = replace(self, weight=(weight > 0).astype(float))
-        found = once._add_up(block.once(), (X,), COUNTS, [column.name]).x
-        rows, total = engines.choose().totals(self.codes, weight, n_classes)
-        words = counted.words
-        return Words.of(words, found.astype(np.int64), sums, rows, total)._seen()
+        counted = family.count(column, None, self.n_jobs)
+        # Missing documents and those of weight 0 are not there.
+        weight = (~counted.missing).astype(float)
+        if self.weight is not None:
+            weight *= self.weight
+        block = family.first_scaled(counted, weight > 0, self.n_jobs)
+        n_threads = engines.threads(self.n_jobs, 16 * len(block.data))
+        found, sums = engines.choose().documents(block, self.codes, weight, len(self.classes), n_threads)
+        words = Words.of(counted.words, found, sums)
+        return words.known_by(counted.vocabulary)._seen()
 
     def _part(self, table: Frame, part: Part, alone: dict[int, Any]) -> Any:
         """Statistics of a block: those of its columns side by side, or of all at once where cells lie row by row."""

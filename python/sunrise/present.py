@@ -88,7 +88,8 @@ def present(table: Frame | Block, model: Model) -> tuple[Batch, Frame | None]:
     for k, part in enumerate(model.parts):
         if part.family.reads_text:
             family: Any = part.family
-            blocks.append(family.read(table.read(part.columns[0]), model.vocabulary(k), model.n_jobs)[0])
+            words = family.count(table.read(part.columns[0]), model.vocabulary(k), model.n_jobs)
+            blocks.append(family.scaled(words, model.n_jobs))
             continue
         if not part.family.reads_levels:
             blocks.append(read.matrix_block(table, part))

@@ -40,12 +40,17 @@ def scored(
 
 
 def row_factors(fitted: Derived, batch: Batch) -> dict[int, Floats]:
-    """What the score of a block is multiplied by for its length, row by row, where that is calibrated."""
-    if fitted.calibration is None:
-        return {}
-    exponents = fitted.calibration.exponents_of_columns
-    powers = {k: exponents[part.columns[0]] for k, part in enumerate(fitted.parts)}
-    return {k: (batch.blocks[k].lengths() + 1.0) ** g for k, g in powers.items() if g != 0.0}
+    """What the score of a block is multiplied by, row by row: for its length where that is calibrated, 0 if missing."""
+    found: dict[int, Floats] = {}
+    if fitted.calibration is not None:
+        exponents = fitted.calibration.exponents_of_columns
+        powers = {k: exponents[part.columns[0]] for k, part in enumerate(fitted.parts)}
+        found = {k: (batch.blocks[k].lengths() + 1.0) ** g for k, g in powers.items() if g != 0.0}
+    for k, block in enumerate(batch.blocks):
+        missing = getattr(block, "missing", None)
+        if missing is not None:
+            found[k] = np.where(missing, 0.0, found.get(k, 1.0))
+    return found
 
 
 def block_scores(fitted: Derived, batch: Batch, k: int, form: Form) -> Floats:

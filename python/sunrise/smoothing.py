@@ -105,6 +105,11 @@ class Smoothed(_Base):
         self.alpha.check(n_columns)
         super().check(n_columns, n_classes)
 
+    @property
+    def asks_the_data(self) -> bool:
+        """Whether alpha is to be chosen by evidence."""
+        return bool(self.alpha.by_evidence)
+
     def frozen(self, stats: Any) -> Self:
         """The family with the alpha of greatest evidence, if that is asked for: one for all its columns."""
         if not self.alpha.by_evidence:

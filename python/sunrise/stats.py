@@ -60,6 +60,14 @@ def without_dust(rest: Floats, before: Floats) -> Floats:
     return np.where(rest <= 2.0**-46 * before, 0.0, rest)  # a NaN stays
 
 
+def others(per_class: Floats) -> Floats:
+    """Sum over the other classes, without subtracting: what is not there leaves no dust."""
+    zero = np.zeros((1, *per_class.shape[1:]))
+    before = np.cumsum(np.concatenate([zero, per_class[:-1]]), axis=0)
+    after = np.cumsum(np.concatenate([zero, per_class[:0:-1]]), axis=0)[::-1]
+    return np.asarray(before + after)
+
+
 def left_weight(before: Observed, taken: Observed) -> tuple[Integers, Floats]:
     """Rows and weight that are left; one cannot be used up without the other."""
     rows = before.rows - taken.rows
@@ -285,7 +293,9 @@ class Counts:
 
     def _seen(self) -> Counts:
         """Drop the levels without rows: a forgotten level leaves no trace."""
-        keep = self.rows.sum(axis=0) > 0
+        keep = self.rows.any(axis=0)
+        if keep.all():
+            return self
         offsets = np.concatenate([[0], np.cumsum(keep)])[self.offsets]
         return replace(
             self,
@@ -357,11 +367,44 @@ class Words(Counts):
     """
 
     @classmethod
-    def of(cls, words: Labels, found: Integers, sums: Floats, documents: Integers, weight: Floats) -> Words:
-        """From words in order, classes x words, and the documents of the classes."""
+    def of(cls, words: Labels, found: Integers, sums: Floats) -> Words:
+        """From words in order and classes x (1 + words), the documents of the classes first."""
         codes = np.concatenate([np.array([""], dtype=object), words])
-        rows = np.concatenate([documents[:, None], found], axis=1)
-        return cls(np.array([0, len(codes)]), codes, rows, np.concatenate([weight[:, None], sums], axis=1))
+        return cls(np.array([0, len(codes)]), codes, found, sums)
+
+    def known_by(self, vocabulary: Any) -> Words:
+        """The same, with the vocabulary of its words, which need not be made again."""
+        object.__setattr__(self, "_vocabulary", vocabulary)
+        return self
+
+    @property
+    def vocabulary(self) -> Any:
+        """The vocabulary of its words where it is at hand, else None. What is made of these statistics has none."""
+        return self.__dict__.get("_vocabulary")
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "_vocabulary"}
+
+    def as_counts(self, terms: Any, weight: Floats) -> Sums:
+        """The words that have a weight (NaN is none) as a block of counts, weighed."""
+        use = ~np.isnan(weight)
+        sums = self.sums if use.all() else self.sums[:, use]
+        if not (weight[use] == 1.0).all():
+            sums = sums * weight[use]
+        return Sums(self.rows[:, :1], self.weight[:, :1], sums)
+
+    def __sub__(self, other: Counts | Sums) -> Counts:
+        if not isinstance(other, Sums):
+            return super().__sub__(other)
+        # One document, added up as a row of counts: its words stay in their places.
+        taken = np.concatenate([other.rows[:, :1], other.rows * (other.x > 0)], axis=1)
+        sums = np.concatenate([other.seen[:, :1], other.x], axis=1)
+        rows = self.rows - taken
+        if (rows < 0).any():
+            raise NeverSeenError("more documents are to be taken out than were seen")
+        return replace(
+            self, rows=rows, weight=np.where(rows > 0, without_dust(self.weight - sums, self.weight), 0.0)
+        )
 
     @property
     def words(self) -> Labels:

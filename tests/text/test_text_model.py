@@ -13,6 +13,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 import sunrise as sr
+from sklearn import naive_bayes
 from sklearn.base import clone
 from sklearn.feature_extraction.text import CountVectorizer
 
@@ -31,9 +32,14 @@ TEXTS = [document(label) if k % 9 else None for k, label in enumerate(Y)]
 
 SETTINGS = {
     "default": {},
-    "multinomial": {"against_others": False, "idf": 0.0, "length": 0.0, "tf": "count", "alpha": 1.0},
+    "multinomial": {"model": "multinomial"},
     "binary": {"tf": "binary", "idf": 1.0},
     "pairs": {"ngram_range": (1, 2), "min_df": 2},
+    "complement": {"model": "complement"},
+    "normed": {"model": "complement", "tf": "log", "idf": 1.0, "norm": True},
+    "bernoulli": {"model": "bernoulli", "max_df": 0.9},
+    "same length": {"model": "multinomial", "total": 20.0, "alpha": 0.01},
+    "hashed": {"hash_bits": 5},
 }
 every_setting = pytest.mark.parametrize("settings", SETTINGS.values(), ids=SETTINGS)
 
@@ -93,8 +99,10 @@ def test_leave_one_out_takes_a_document_out_of_every_sum(settings):
         before = fitted.blocks[0]
         # The words and their weights stay those of all documents.
         rest = (before - alone) + replace(before, rows=0 * before.rows, weight=0.0 * before.weight)
-        score = model._batch([text])[0].blocks[0].matrix @ family.params(rest, np.ones(3)).weights.T
-        score = score.ravel() + np.log(np.bincount(Y) - (np.arange(3) == Y[k]))
+        form = family.form(family.params(rest, np.ones(3)))
+        score = form.cells(model._batch([text])[0].blocks[0].numbers())[0].sum(axis=1)
+        if family.wants_prior:
+            score = score + np.log(np.bincount(Y) - (np.arange(3) == Y[k]))
         np.testing.assert_allclose(found[k], score - np.logaddexp.reduce(score), rtol=1e-10, atol=1e-10)
 
 
@@ -155,9 +163,12 @@ def test_what_are_no_documents_is_refused(texts, match):
 
 def test_what_text_cannot_do_is_said():
     model = plain({}).fit(TEXTS, Y)
-    for call in (model.mutual_information, model.sample, lambda: model.interval(TEXTS)):
-        with pytest.raises(ValueError, match="distribution"):
-            call()
+    with pytest.raises(ValueError, match="informative_words"):
+        model.mutual_information()
+    with pytest.raises(ValueError, match="no documents can be drawn"):
+        model.sample()
+    with pytest.raises(ValueError, match="no distribution"):
+        model.interval(TEXTS)
     assert np.isnan(model.log_evidence_)
 
 
@@ -175,3 +186,124 @@ def test_twenty_newsgroups_with_no_tuning(shared):
     true = np.searchsorted(model.classes_, test[1])
     assert (log_p.argmax(axis=1) == true).mean() >= 0.845
     assert -log_p[np.arange(len(true)), true].mean() <= 0.58
+
+
+@pytest.mark.parametrize("model", ["odds", "multinomial", "complement", "bernoulli"])
+def test_one_document_of_each_class_is_enough_to_begin(model):
+    texts, y = ["red wine", "dark beer"], ["a", "b"]
+    found = sr.TextNB(model).fit(texts, y)
+    assert found.predict(["wine", "beer"]).tolist() == ["a", "b"]
+    assert np.isneginf(found.leave_one_out(texts, y)[0, 0])
+
+
+TRANSFORMED = {
+    "model": "complement",
+    "tf": "log",
+    "idf": 1.0,
+    "length": 1.0,
+    "idf_first": True,
+    "norm": True,
+}
+
+
+def test_words_weighed_before_the_length_are_those_of_the_paper_and_refuse_to_be_updated():
+    model = plain(TRANSFORMED).fit(TEXTS, Y)
+    there = [k for k, text in enumerate(TEXTS) if text is not None]
+    counts = CountVectorizer().fit_transform([TEXTS[k] for k in there]).toarray()
+    weight = np.log(len(there) / (counts > 0).sum(axis=0))
+
+    def transformed(row):
+        d = np.log(row + 1.0) * weight
+        return d / np.sqrt((d**2).sum()) if d.any() else d
+
+    rows = np.array([transformed(row) for row in counts])
+    theta = np.array([rows[Y[there] != c].sum(axis=0) + 1.0 for c in range(3)])
+    w = np.log(theta / theta.sum(axis=1, keepdims=True))
+    w /= np.abs(w).sum(axis=1, keepdims=True)
+    best = [int(np.argmin(w @ row)) for row in rows]
+    assert model.predict([TEXTS[k] for k in there]).tolist() == best
+    for call in (
+        lambda: model.partial_fit(TEXTS[:3], Y[:3]),
+        lambda: model.forget(TEXTS[:3], Y[:3]),
+        lambda: plain(TRANSFORMED).fit(TEXTS, Y).merge(model),
+        lambda: model + model,
+    ):
+        with pytest.raises(ValueError, match="column 'text'.*neither updated nor merged.*idf_first=False"):
+            call()
+    assert model.leave_one_out(TEXTS, Y).shape == (N, 3)
+
+
+def test_documents_can_be_scaled_to_one_length():
+    model = plain({"model": "multinomial", "total": 20.0}).fit(TEXTS, Y)
+    matrix = model._batch(TEXTS)[0].blocks[0].matrix
+    np.testing.assert_allclose(matrix.sum(axis=1)[[text is not None for text in TEXTS]], 20.0, rtol=1e-13)
+
+
+@pytest.mark.parametrize("settings", [{}, {"model": "bernoulli"}, TRANSFORMED], ids=str)
+def test_any_number_of_threads_has_the_same_bits(settings):
+    texts, y = TEXTS * 40, np.tile(Y, 40)
+    one, four = (sr.TextNB(n_jobs=n, **settings).fit(texts, y) for n in (1, 4))
+    np.testing.assert_array_equal(one.stats_.blocks[0].weight, four.stats_.blocks[0].weight)
+    np.testing.assert_array_equal(one.predict_proba(texts), four.predict_proba(texts))
+    np.testing.assert_array_equal(one.leave_one_out(texts, y), four.leave_one_out(texts, y))
+
+
+@every_setting
+def test_engines_agree(settings):
+    found = []
+    for name in ("native", "array"):
+        with sr.engines.using(name):
+            model = plain(settings).fit(TEXTS, Y)
+            found.append((model.predict_log_proba(TEXTS), model.leave_one_out(TEXTS, Y)))
+    for native, array in zip(*found, strict=True):
+        np.testing.assert_allclose(native, array, rtol=1e-9, atol=1e-11)
+
+
+def test_a_multinomial_and_a_bernoulli_of_words_are_those_of_their_counts():
+    there = [k for k, text in enumerate(TEXTS) if text is not None]
+    texts, y = [TEXTS[k] for k in there], Y[there]
+    counts = CountVectorizer().fit_transform(texts)
+    pairs = (
+        ("multinomial", naive_bayes.MultinomialNB()),
+        ("bernoulli", naive_bayes.BernoulliNB()),
+        ("complement", naive_bayes.ComplementNB()),
+    )
+    for name, other in pairs:
+        model = plain({"model": name}).fit(texts, y)
+        expected = other.fit(counts, y).predict_log_proba(counts)
+        np.testing.assert_allclose(model.predict_log_proba(texts), expected, rtol=1e-9, atol=1e-9)
+
+
+def test_alpha_by_evidence_and_intervals_of_plain_counts():
+    model = plain({"model": "multinomial", "alpha": "evidence"}).fit(TEXTS, Y)
+    chosen = model._fitted.parts[0].family.model.chosen.value
+    tried = {
+        a: plain({"model": "multinomial", "alpha": a}).fit(TEXTS, Y).log_evidence_
+        for a in (0.5 * chosen, 2.0 * chosen)
+    }
+    assert model.log_evidence_ > max(tried.values())
+    low, high = model.interval(TEXTS[1:9])
+    p = model.predict_proba(TEXTS[1:9])
+    assert ((low <= p) & (p <= high)).mean() > 0.9
+    with pytest.raises(ValueError, match="no evidence"):
+        plain({"alpha": "evidence"}).fit(TEXTS, Y)
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"model": "bernoulli", "idf": 1.0}, "whole words"),
+        ({"norm": True}, 'norm is for model="complement"'),
+        ({"model": "poisson"}, "model"),
+    ],
+)
+def test_settings_that_do_not_go_together_are_refused(settings, said):
+    with pytest.raises(ValueError, match=said):
+        plain(settings).fit(TEXTS, Y)
+
+
+def test_families_that_cannot_score_words_are_refused():
+    with pytest.raises(ValueError, match="poisson cannot score words"):
+        sr.Text(sr.Poisson())
+    with pytest.raises(ValueError, match="there is no model 'poisson' for text"):
+        sr.Text("poisson")

@@ -20,6 +20,7 @@ pub mod normalise;
 pub mod own;
 pub mod rows;
 pub mod score;
+pub mod shares;
 pub mod summary;
 pub mod sums;
 pub mod table;

@@ -8,6 +8,7 @@ mod arrow;
 mod cells;
 mod columns;
 mod score;
+mod shares;
 mod text;
 
 use cells::{slice, Cells, Reading};
@@ -190,6 +191,10 @@ fn _native(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<text::Alphabet>()?;
     m.add_class::<text::Words>()?;
     m.add_class::<text::TextCounter>()?;
+    m.add_function(wrap_pyfunction!(text::scaled, m)?)?;
+    m.add_function(wrap_pyfunction!(shares::documents_of, m)?)?;
+    m.add_function(wrap_pyfunction!(shares::odds, m)?)?;
+    m.add_function(wrap_pyfunction!(shares::odds_left_out, m)?)?;
     m.add_function(wrap_pyfunction!(score::score, m)?)?;
     m.add_function(wrap_pyfunction!(score::normalise, m)?)?;
     m.add_function(wrap_pyfunction!(score::own, m)?)?;

@@ -1,14 +1,16 @@
 //! Texts from Python: borrow their UTF-8, ask Python where only it knows, and count without the GIL.
 
 use crate::arrow::ArrowColumn;
+use crate::cells::slice;
 use crate::{raise, Floats, Integers};
-use numpy::{IntoPyArray, PyArray1};
+use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyFloat, PyList, PyString};
 use sunrise_core::text::count::{count, Columns};
 use sunrise_core::text::hashed::Hashed;
+use sunrise_core::text::scale::{scale, Frequency, Scale};
 use sunrise_core::text::tokens::{Analyzer, Settings, Text};
 use sunrise_core::text::{alphabet, words};
 use sunrise_core::work::{pieces, run};
@@ -352,4 +354,31 @@ impl TextCounter {
             found.words.map(Words),
         ))
     }
+}
+
+/// Counts of documents, each scaled by its own words alone, or with a factor for every word before.
+#[pyfunction]
+#[allow(clippy::too_many_arguments)]
+pub fn scaled<'py>(
+    py: Python<'py>,
+    counts: PyReadonlyArray1<'py, f64>,
+    indices: PyReadonlyArray1<'py, i32>,
+    indptr: PyReadonlyArray1<'py, i64>,
+    factors: Option<PyReadonlyArray1<'py, f64>>,
+    frequency: &str,
+    length: f64,
+    total: Option<f64>,
+    threads: usize,
+) -> PyResult<Floats<'py>> {
+    let frequency = match frequency {
+        "count" => Frequency::Count,
+        "log" => Frequency::Log,
+        "binary" => Frequency::Once,
+        _ => return Err(PyValueError::new_err("a word counts by count, log or binary")),
+    };
+    let (counts, indices, indptr) = (slice(&counts)?, slice(&indices)?, slice(&indptr)?);
+    let factors = factors.as_ref().map(slice).transpose()?;
+    let how = Scale { frequency, length, total };
+    let found = py.detach(|| scale(counts, indices, indptr, factors, how, threads)).map_err(raise)?;
+    Ok(found.into_pyarray(py))
 }

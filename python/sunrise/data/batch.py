@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from sunrise.arrays import Codes, Floats
+from sunrise.arrays import Codes, Floats, Mask
 from sunrise.data.column import Column
 from sunrise.terms import LEVEL, Term, X
 
@@ -203,14 +203,12 @@ class WordsBlock(SparseBlock):
     """A column of text as scaled counts of words, and how many words every document has."""
 
     n_words: Floats
+    #: Documents that are not there, where some are not: they say nothing, not even that they have no words.
+    missing: Mask | None = None
 
     def canonical(self) -> WordsBlock:
         """Words were counted once each, in order."""
         return self
-
-    def once(self) -> SparseBlock:
-        """Which words every document has."""
-        return SparseBlock(np.ones(len(self.data)), self.indices, self.indptr, self.shape)
 
     def lengths(self) -> Floats:
         """The number of words of every document, known or not."""
@@ -219,7 +217,8 @@ class WordsBlock(SparseBlock):
     def some(self, rows: slice) -> WordsBlock:
         """Some of the rows."""
         part = self.matrix[rows]
-        return WordsBlock(part.data, part.indices, part.indptr, part.shape, self.n_words[rows])
+        missing = None if self.missing is None else self.missing[rows]
+        return WordsBlock(part.data, part.indices, part.indptr, part.shape, self.n_words[rows], missing)
 
 
 @dataclass(frozen=True)

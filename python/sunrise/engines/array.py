@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 
 from sunrise import _native
 from sunrise.arrays import Codes, Floats, Integers
-from sunrise.data.batch import Batch, Block
+from sunrise.data.batch import Batch, Block, SparseBlock
 from sunrise.forms import Form, Removal
 from sunrise.moments import Moments
-from sunrise.stats import Counts, Sums
+from sunrise.stats import Counts, Sums, others, without_dust
 from sunrise.support import Support
 from sunrise.terms import LEVEL, X2, Term
 
@@ -102,6 +102,42 @@ def _count_levels(x: Floats, member: Floats) -> Counts:
     return Counts(
         np.array(offsets), np.concatenate(codes), np.concatenate(rows, 1), np.concatenate(weight, 1)
     )
+
+
+def documents(
+    block: SparseBlock, codes: Codes, weight: Floats, n_classes: int, threads: int
+) -> tuple[Integers, Floats]:
+    """Documents with every word and sums of what it counts, classes x (1 + words), the documents themselves first."""
+    member, matrix = membership(codes, weight, n_classes), block.matrix
+    within = member > 0
+    found, sums = within @ (matrix != 0).astype(np.int64), member @ matrix
+    return (
+        np.concatenate([within.sum(axis=1)[:, None], found], axis=1),
+        np.concatenate([member.sum(axis=1)[:, None], sums], axis=1),
+    )
+
+
+def odds(x: Floats, alpha: float) -> Floats:
+    """Log of the shares of every class over those of all others, classes x columns."""
+
+    def log_shares(counts: Floats) -> Floats:
+        return np.asarray(np.log(counts + alpha) - np.log((counts + alpha).sum(axis=1, keepdims=True)))
+
+    return log_shares(x) - log_shares(others(x)) if len(x) > 1 else log_shares(x)
+
+
+def odds_left_out(block: SparseBlock, y: Codes, w: Floats, x: Floats, alpha: float, threads: int) -> Floats:
+    """How scores by such odds change where a row's own counts are taken out, rows x classes."""
+    changes, before = np.zeros((len(y), len(x))), odds(x, alpha)
+    for i in np.flatnonzero(w > 0):
+        row = block.numbers(slice(i, i + 1))[0]
+        left = x[y[i]] - w[i] * row
+        without = x.copy()
+        without[y[i]] = without_dust(left, x[y[i]])
+        changes[i] = (odds(without, alpha) - before) @ row
+        if (left < -1e-9 * x[y[i]]).any():
+            changes[i] = np.inf
+    return changes
 
 
 #: Cells times classes of a piece of rows: bounds the memory that scoring them takes.

@@ -20,6 +20,7 @@ from sunrise.moments import Moments
 from sunrise.stats import Counts, Sums
 from sunrise.support import REAL, Support
 from sunrise.terms import LEVEL, X2, Term, X
+from sunrise.threads import threads as threads_for
 
 totals = _native.totals
 loss = _native.loss
@@ -206,6 +207,32 @@ def own(block: Block, support: Support, y: Codes, removal: Removal, threads: int
     base, anchor, q, p = (np.ascontiguousarray(part) for part in removal)
     cells, constant = block.native(support.views), base.sum(axis=1)
     return _native.own(cells, support.reading, y, constant, base, anchor, q, p, threads)
+
+
+def documents(
+    block: SparseBlock, codes: Codes, weight: Floats, n_classes: int, threads: int
+) -> tuple[NDArray[np.int64], Floats]:
+    """Documents with every word and sums of what it counts, classes x (1 + words), the documents themselves first."""
+    found, sums = _native.documents_of(block.native((X,)), codes, weight, n_classes, threads)
+    return found.reshape(n_classes, -1), sums.reshape(n_classes, -1)
+
+
+def odds(x: Floats, alpha: float) -> Floats:
+    """Log of the shares of every class over those of all others, classes x columns; they lie column by column."""
+    n_classes, n_columns = x.shape
+    if n_columns == 0:
+        return np.zeros(x.shape)
+    return (
+        _native.odds(np.ascontiguousarray(x), alpha, threads_for(None, x.size))
+        .reshape(n_columns, -1)[:, :n_classes]
+        .T
+    )
+
+
+def odds_left_out(block: SparseBlock, y: Codes, w: Floats, x: Floats, alpha: float, threads: int) -> Floats:
+    """How scores by such odds change where a row's own counts are taken out, rows x classes."""
+    cells = block.native((X,))
+    return _native.odds_left_out(cells, y, w, np.ascontiguousarray(x), alpha, threads).reshape(len(y), -1)
 
 
 def normalise(scores: Floats, fallback: Floats, output: Any) -> tuple[Floats, int]:

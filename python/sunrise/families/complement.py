@@ -17,7 +17,7 @@ from sunrise.forms import Composition, Linear
 from sunrise.given import given_parameters
 from sunrise.single import DiscreteNB
 from sunrise.smoothing import Alpha, Smoothed
-from sunrise.stats import Sums
+from sunrise.stats import Sums, others
 from sunrise.support import COUNTS, Support
 from sunrise.terms import X
 
@@ -28,14 +28,6 @@ class ComplementParams(NamedTuple):
     log_theta: Floats
     weights: Floats
     known: Mask
-
-
-def others(per_class: Floats) -> Floats:
-    """Sum over the other classes, without subtracting: what is not there leaves no dust."""
-    zero = np.zeros((1, *per_class.shape[1:]))
-    before = np.cumsum(np.concatenate([zero, per_class[:-1]]), axis=0)
-    after = np.cumsum(np.concatenate([zero, per_class[:0:-1]]), axis=0)[::-1]
-    return np.asarray(before + after)
 
 
 @dataclass(frozen=True)

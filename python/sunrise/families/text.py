@@ -1,4 +1,4 @@
-"""Text: the words of a document, weighed against how other classes use them, and the estimator TextNB."""
+"""Text: the words of a document, counted, weighed, and scored by a family of counts; and the estimator TextNB."""
 
 from __future__ import annotations
 
@@ -8,90 +8,134 @@ from numbers import Integral, Real
 from typing import Any, NamedTuple, Self, cast
 
 import numpy as np
-from scipy import sparse
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from sunrise import labels
+from sunrise import _native, labels
 from sunrise.arrays import Codes, Floats, Mask
-from sunrise.conjugate import log
-from sunrise.data.batch import WordsBlock
+from sunrise.data.batch import SparseBlock, WordsBlock
 from sunrise.data.column import Column
 from sunrise.data.frame import Frame
 from sunrise.derived import Settings
-from sunrise.engines.array import PIECE
 from sunrise.estimator import COMMON_CONSTRAINTS, NaiveBayes
 from sunrise.families.bernoulli import Bernoulli
-from sunrise.families.complement import others
-from sunrise.families.multinomial import shares_without, taken_too_much
-from sunrise.family import Cells, Family
-from sunrise.forms import Linear
+from sunrise.family import FAMILIES, Cells, Complaint, Family
+from sunrise.forms import Form, Linear
 from sunrise.information import mutual_information
+from sunrise.leave_out import sparse_own
 from sunrise.look import Look
 from sunrise.score import row_factors
-from sunrise.smoothing import Alpha, Smoothed
+from sunrise.smoothing import Alpha
 from sunrise.stats import Sums, Words
-from sunrise.support import COUNTS, Support
-from sunrise.terms import X
+from sunrise.support import Support
+from sunrise.terms import Term
 from sunrise.text.counter import Counted, WordCounter
+from sunrise.text.hashed import named_by_hash
 from sunrise.text.vocabulary import Vocabulary
+from sunrise.threads import threads
+
+#: The families that may score documents.
+MODELS = ("odds", "multinomial", "complement", "bernoulli", "dirichlet_multinomial")
+
+
+class Steps(NamedTuple):
+    """How words are weighed: term frequency, power of the length, power of the inverse document frequency."""
+
+    tf: str
+    length: float
+    idf: float
+
+
+#: How words are weighed where nothing is said: named models are what their papers say, on plain counts.
+PLAIN = Steps("count", 0.0, 0.0)
+STEPS = {"odds": Steps("log", 0.7, 0.5), "bernoulli": Steps("binary", 0.0, 0.0)}
 
 
 class TextParams(NamedTuple):
-    """Weight of every word per class."""
+    """The parameters of the family that scores the words, and which words those are."""
 
-    weights: Floats
+    words: Any
+    use: Mask
     known: Mask
 
 
 @dataclass(frozen=True)
-class Text(Smoothed, Family):
-    """Text: a document is the words it has.
+class Text(Family):
+    """Text: a document is the words it has, scored by a family of counts.
 
     A document is scaled on its own (logarithms of counts, divided by a power of their length), so that class sums are
-    exactly additive; the weight that rare words have is applied to the sums and to the document alike. Steps of
-    Rennie et al. (2003), with the length before the inverse document frequency.
+    exactly additive; the weight that rare words have is applied to the sums and to the document alike. These are steps
+    of Rennie et al. (2003), with the length before the inverse document frequency.
 
     Parameters
     ----------
-    alpha : float
-        Additive smoothing of the class sums.
+    model : str or Family
+        What scores the words: "odds" (the shares of a class against those of all others), "multinomial",
+        "complement", "bernoulli" (whether a word is there), or "dirichlet_multinomial" (words come in bursts).
     tf : {"log", "count", "binary"}
         What a word that stands in a document n times counts: log(1 + n), n or 1.
     length : float
         The power of the Euclidean length of a document that its words are divided by; 0 for none.
     idf : float
         The power of log(documents / documents with the word) that a word weighs; 0 for none.
-    against_others : bool
-        Score the shares of a class against those of all other classes; else the class's own alone, a multinomial.
+    total : float or None
+        What the words of every document are scaled to sum up to, in the place of `length`.
+    idf_first : bool
+        Weigh words before the length is taken, as Rennie et al. do. The sums then depend on all documents together, so
+        that such a model can be neither updated nor merged.
     min_df, max_df : int or float
         Words in fewer or more documents say nothing: a number of documents, or a share of them as a float.
     max_features : int or None
         How many words say anything, those with most documents first.
     counter : WordCounter
         How words are found.
+
+    What is not given of `tf`, `length` and `idf` is "log", 0.7 and 0.5 for odds, and plain counts for the other models.
     """
 
     name = "text"
-    terms = (X,)
     joint = True
     alone = True
     reads_text = True
-    alpha: Any = 0.1
-    tf: str = "log"
-    length: float = 0.7
-    idf: float = 0.5
-    against_others: bool = True
+    model: Any = "odds"
+    tf: str | None = None
+    length: float | None = None
+    idf: float | None = None
+    total: float | None = None
+    idf_first: bool = False
     min_df: Any = 1
     max_df: Any = 1.0
     max_features: int | None = None
     counter: WordCounter = field(default_factory=WordCounter)
-    #: How much every word weighs, once that is known; 0 for words that say nothing.
+    #: How much every word weighs, once that is known; NaN for words that are left out.
     word_weight: Floats | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
-        super().__post_init__()
+        if isinstance(self.model, str):
+            if self.model not in MODELS:
+                raise ValueError(
+                    f"there is no model {self.model!r} for text. There are: {', '.join(MODELS)}."
+                )
+            object.__setattr__(self, "model", FAMILIES[self.model]())
+        if self.model.name not in MODELS:
+            raise ValueError(f"{self.model.name} cannot score words. What can: {', '.join(MODELS)}.")
+        steps = STEPS.get(self.model.name, PLAIN)
+        for name, usual in steps._asdict().items():
+            if getattr(self, name) is None:
+                object.__setattr__(self, name, usual)
         if self.tf not in ("log", "count", "binary"):
             raise ValueError(f'tf is "log", "count" or "binary", not {self.tf!r}.')
+        if self.total is not None and not self.total > 0:
+            raise ValueError(f"total is {self.total!r}; it must be more than 0, or None.")
+        self._refuse_weights()
+
+    def _refuse_weights(self) -> None:
+        """Some models are of whole words, which have no weight."""
+        steps = STEPS.get(self.model.name, PLAIN)
+        weighed = (self.tf, self.length, self.idf) != steps or self.total is not None
+        if self.model.name in ("bernoulli", "dirichlet_multinomial") and weighed:
+            raise ValueError(
+                f"{self.model.name} is of whole words. Leave out tf, length, idf and total, or use another model."
+            )
 
     @classmethod
     def suits(cls, look: Look) -> str | None:
@@ -106,56 +150,89 @@ class Text(Smoothed, Family):
         return None
 
     @property
+    def terms(self) -> tuple[Term, ...]:  # type: ignore[override]
+        """Those of its model."""
+        return cast(tuple[Term, ...], self.model.terms)
+
+    @property
     def generative(self) -> bool:  # type: ignore[override]
-        """A share against others' is no distribution of the class; nor are logarithms of counts."""
-        return False
+        """Whether it is a distribution of words: weighed ones have none."""
+        plain = (self.tf, self.length, self.idf) == STEPS.get(self.model.name, PLAIN)
+        return bool(self.model.generative and plain and self.total is None)
 
     @property
     def wants_prior(self) -> bool:
-        """Scores are log-odds of the words, which the prior belongs to."""
-        return True
+        """Whether the scores are those of its class alone."""
+        return bool(self.model.wants_prior)
 
     @property
     def shared(self) -> bool:  # type: ignore[override]
         """Whether a document has part in the parameters of other classes than its own."""
-        return self.against_others
+        return bool(self.model.shared)
+
+    @property
+    def additive(self) -> bool:  # type: ignore[override]
+        """Whether sums of all documents are those of any parts of them."""
+        return not self.idf_first
 
     @property
     def support(self) -> Support:
-        """Scaled counts."""
-        return COUNTS
+        """That of its model."""
+        return cast(Support, self.model.support)
 
     @property
     def shape(self) -> tuple[Any, ...]:
         """What shaped the sums: how words are found and scaled."""
-        return self.name, self.counter, self.tf, self.length
+        return self.name, self.counter, self.tf, self.length, self.total, self.idf_first, self.model.terms
 
-    def read(
-        self, column: Column, vocabulary: Vocabulary | None, n_jobs: int | None
-    ) -> tuple[WordsBlock, Counted]:
-        """The documents of a column as scaled counts."""
-        counted = column.words(self.counter, vocabulary, n_jobs)
-        data = counted.data.astype(np.float64)
-        if self.tf != "count":
-            data = np.log1p(data) if self.tf == "log" else np.ones_like(data)
-        if self.length:
-            row = np.repeat(np.arange(counted.n_rows), np.diff(counted.indptr))
-            square = np.bincount(row, data * data, counted.n_rows)
-            data = data * np.where(square > 0, square, 1.0)[row] ** (-0.5 * self.length)
+    def settled(self, **model: Any) -> Self:
+        """With the model's own settings, for the family of the words as well."""
+        own = super().settled(**model)
+        return own.changed(model=own.model.settled(**{**model, "estimate": own.estimate}))
+
+    # Reading: from documents to scaled counts of words.
+
+    def count(self, column: Column, vocabulary: Vocabulary | None, n_jobs: int | None) -> Counted:
+        """The words of the documents of a column."""
+        if self.counter.hash_bits is None:
+            return cast(Counted, column.words(self.counter, vocabulary, n_jobs))
+        return named_by_hash(column.words(self.counter, None, n_jobs), vocabulary)
+
+    def scaled(self, counted: Counted, n_jobs: int | None) -> WordsBlock:
+        """Counted documents as they are scored."""
+        return self._scaled(counted, self.word_weight if self.idf_first else None, n_jobs)
+
+    def first_scaled(self, counted: Counted, there: Mask, n_jobs: int | None) -> WordsBlock:
+        """Documents as they are learned from; only those that are there decide how rare words are."""
+        weight = None
+        if self.idf_first:
+            row = np.repeat(there, counted.distinct)
+            found = np.bincount(counted.indices[row], minlength=counted.n_columns)
+            weight = self._rarity(found, float(there.sum()))
+        return self._scaled(counted, weight, n_jobs)
+
+    def _scaled(self, counted: Counted, weight: Floats | None, n_jobs: int | None) -> WordsBlock:
+        how = (str(self.tf), float(self.length or 0.0), self.total)
+        weight = None if weight is None else np.nan_to_num(weight)
+        n_threads = threads(n_jobs, len(counted.data))
+        data = counted.data
+        if how != ("count", 0.0, None) or weight is not None:
+            data = _native.scaled(data, counted.indices, counted.indptr, weight, *how, n_threads)
         wide = np.int32 if len(data) < 2**31 else np.int64
         indices, indptr = (a.astype(wide, copy=False) for a in (counted.indices, counted.indptr))
+        missing = counted.missing if counted.missing.any() else None
         shape = counted.n_rows, counted.n_columns
-        return WordsBlock(data, indices, indptr, shape, counted.lengths.astype(float)), counted
+        return WordsBlock(data, indices, indptr, shape, counted.lengths.astype(float), missing)
 
-    def frozen(self, stats: Words) -> Self:
-        """The family with the weights of the words."""
-        if self.alpha.by_evidence:
-            raise ValueError(
-                "text has no evidence: its scaled counts are no distribution. Give alpha a number."
-            )
-        if self.word_weight is not None:
-            return self
-        found, n = stats.found.sum(axis=0), float(stats.documents.sum())
+    def complaint(self, stats: Words) -> Complaint | None:
+        """What its model says of the words."""
+        found = self.model.complaint(stats.as_counts(self.terms, np.ones(len(stats.words))))
+        return None if found is None else Complaint(0, f"has a word that {found.text}", found.of_class)
+
+    # Statistics of the words that say anything, weighed, as those of a block of counts.
+
+    def _rarity(self, found: Any, n: float) -> Floats:
+        """What every word weighs that is in so many of n documents."""
         low, high = (
             limit if isinstance(limit, Integral) else limit * n for limit in (self.min_df, self.max_df)
         )
@@ -163,96 +240,100 @@ class Text(Smoothed, Family):
         if self.max_features is not None and use.sum() > self.max_features:
             order = np.lexsort((np.arange(len(found)), -np.where(use, found, -1)))
             use[order[self.max_features :]] = False
-        with np.errstate(divide="ignore"):
-            rarity = np.log(n / np.maximum(found, 1))
-        return self.changed(word_weight=np.where(use, rarity**self.idf if self.idf else 1.0, 0.0))
+        if not self.idf:
+            return np.where(use, 1.0, np.nan)
+        return np.where(use, np.log(n / np.maximum(found, 1)) ** self.idf, np.nan)
 
-    def _sums(self, stats: Words) -> tuple[Floats, Mask]:
-        """Class sums of the words that say anything, weighed; and which words these are."""
+    def frozen(self, stats: Words) -> Self:
+        """The family with the weights of the words, and whatever its model takes from them."""
+        own = self
+        if self.word_weight is None:
+            found, n = stats.found.sum(axis=0), float(stats.documents.sum())
+            own = self.changed(word_weight=self._rarity(found, n))
+        return own.changed(model=own.model.frozen(own._counts(stats))) if own.model.asks_the_data else own
+
+    @property
+    def _weight(self) -> Floats:
+        """What sums and documents are still to be multiplied by; NaN for words that are left out."""
         weight = np.zeros(0) if self.word_weight is None else self.word_weight
-        use = weight > 0
-        return stats.sums[:, use] * weight[use], use
+        return np.where(np.isnan(weight), np.nan, 1.0) if self.idf_first else weight
 
-    def _log_shares(self, sums: Floats) -> Floats:
-        alpha = 0.0 if self.estimate == "mle" else self.alpha.value
-        total = np.maximum(sums.sum(axis=1, keepdims=True), 0.0) + alpha * sums.shape[1]
-        return log(sums + alpha) - log(total)
+    def _counts(self, stats: Words) -> Any:
+        return stats.as_counts(self.terms, self._weight)
 
     def params(self, stats: Words, class_weight: Floats) -> TextParams:
-        """Log shares of the class, against those of all others."""
-        sums, use = self._sums(stats)
-        told = self._log_shares(sums)
-        if self.against_others and len(sums) > 1:
-            told = told - self._log_shares(others(sums))
-        weights = np.zeros((len(sums), len(use)))
-        weights[:, use] = told * (np.zeros(0) if self.word_weight is None else self.word_weight)[use]
-        return TextParams(weights, np.array([bool(use.any())]))
+        """The parameters of the words."""
+        use = ~np.isnan(self._weight)
+        documents = stats.weight[:, 0]
+        return TextParams(self.model.params(self._counts(stats), documents), use, np.array([bool(use.any())]))
 
-    def form(self, params: TextParams) -> Linear:
-        """A scaled count times the weight of its word."""
-        return Linear(x=params.weights)
+    def form(self, params: TextParams) -> Form:
+        """How the words that say anything score, among all words."""
+        weight = self._weight[params.use]
+        form: Any = self.model.form(params.words)
+        form = form if (weight == 1.0).all() else form.times(weight)
+        return cast(Form, form if params.use.all() else form.among(params.use))
+
+    # Leaving documents out.
+
+    def _spoken(self, block: SparseBlock) -> SparseBlock:
+        """The words of documents that are not left out, weighed."""
+        weight = self._weight
+        use = ~np.isnan(weight)
+        if (weight == 1.0).all():
+            return block
+        weighed = SparseBlock(block.data * weight[block.indices], block.indices, block.indptr, block.shape)
+        if use.all():
+            return weighed
+        matrix = weighed.matrix[:, use]
+        return SparseBlock(matrix.data, matrix.indices, matrix.indptr, matrix.shape)
+
+    def left_out_changes(
+        self, stats: Words, block: Any, y: Codes, w: Floats, n_threads: int
+    ) -> Floats | None:
+        """As its model has it, of the words that say anything."""
+        found = self.model.left_out_changes(self._counts(stats), self._spoken(block), y, w, n_threads)
+        return cast("Floats | None", found)
 
     def left_out_rows(self, stats: Words, rows: Cells, y: Codes, w: Floats) -> Floats | None:
-        """A document leaves the sums of its class, and those of all others' others."""
-        sums, use = self._sums(stats)
-        weight = np.zeros(0) if self.word_weight is None else self.word_weight
-        place = np.cumsum(use) - 1
-        kept = use[rows.column]
-        row, column = rows.row[kept], place[rows.column[kept]]
-        x = rows.x[kept] * weight[rows.column[kept]]
-        cells, taken = Cells(x, row, column, rows.n_rows), w[row] * x
-        own = sums[y[row], column]
-        bad = taken_too_much(own - taken, own, cells)
-        mine = shares_without(self, sums, own - taken, cells, y)
-        if not self.against_others:
-            return np.where(bad, np.inf, mine)
-        found = self._told(cells, self._log_shares(sums))
-        found[np.arange(len(y)), y] = mine
-        rest = others(sums)
-        found -= self._told(cells, self._log_shares(rest)) + self._changes(cells, taken, y, rest)
-        return np.where(bad[:, None], np.inf, found)
-
-    @staticmethod
-    def _told(cells: Cells, shares: Floats) -> Floats:
-        """What documents add to the score of all classes by these shares, rows x classes."""
-        matrix = sparse.csr_array((cells.x, (cells.row, cells.column)), (cells.n_rows, shares.shape[1]))
-        return np.asarray(matrix @ shares.T)
-
-    def _changes(self, cells: Cells, taken: Floats, y: Codes, rest: Floats) -> Floats:
-        """How that changes without a document in the sums, but for its own class, which has no part in them."""
-        alpha = 0.0 if self.estimate == "mle" else self.alpha.value
-        table, total = rest.T + alpha, rest.sum(axis=1) + alpha * rest.shape[1]
-        lost = cells.by_row(taken)
-        step = max(1, PIECE // len(total))
-        # A document may hold more than the rest of its own class has, which is not asked; and what is in no other class
-        # leaves them nothing where there is no smoothing.
-        with np.errstate(divide="ignore", invalid="ignore"):
-            share = np.minimum(lost[:, None] / np.maximum(total, 1e-300), 1.0)
-            change = -cells.by_row(cells.x)[:, None] * np.log1p(-share)
-            for start in range(0, len(cells.x), step):
-                some = slice(start, start + step)
-                less = np.log1p(np.maximum(-taken[some, None] / table[cells.column[some]], -1.0))
-                row = cells.row[some]
-                first = np.flatnonzero(np.diff(row, prepend=-1))
-                change[row[first]] += np.add.reduceat(cells.x[some, None] * less, first, axis=0)
-        change[np.arange(len(y)), y] = 0.0
-        return np.asarray(change)
+        """As its model has it, of the words that say anything."""
+        weight = self._weight
+        use = ~np.isnan(weight)
+        kept, place = use[rows.column], np.cumsum(use) - 1
+        column = rows.column[kept]
+        cells = Cells(rows.x[kept] * weight[column], rows.row[kept], place[column], rows.n_rows)
+        counts = self._counts(stats)
+        if self.model.joint:
+            return cast("Floats | None", self.model.left_out_rows(counts, cells, y, w))
+        return sparse_own(self.model, counts, cells, counts.x.shape[1], y, w)
 
     def log_evidence(self, stats: Words, class_weight: Floats | None = None) -> Floats:
-        """There is none: scaled counts are no distribution."""
-        return np.full((len(stats.rows), 1), np.nan)
+        """Of the words as a distribution; NaN where weighed words are none."""
+        if not self.generative:
+            return np.full((len(stats.rows), 1), np.nan)
+        found = np.asarray(self.model.log_evidence(self._counts(stats)))
+        return np.asarray(found.sum(axis=1, keepdims=True))
+
+    def drawn(self, stats: Words, n: int, rng: np.random.Generator, class_weight: Floats) -> TextParams:
+        """Parameters of the words from their posterior."""
+        use = ~np.isnan(self._weight)
+        words = self.model.drawn(self._counts(stats), n, rng, stats.weight[:, 0])
+        return TextParams(words, use, np.array([bool(use.any())]))
 
     def outcomes(self, params: TextParams) -> Floats:
-        """There are none: scaled counts are no distribution."""
-        raise ValueError("text is no distribution of its words, so it has no mutual information.")
+        """There are none of a whole document."""
+        raise ValueError(
+            "a document has no mutual information as a whole; TextNB.informative_words has that of its words."
+        )
 
     def sample(self, params: TextParams, y: Codes, rng: np.random.Generator) -> Floats:
-        """There is nothing to draw from."""
-        raise ValueError("text is no distribution of its words, so no documents can be drawn from it.")
+        """Documents are not drawn: words without their order are none."""
+        raise ValueError("no documents can be drawn: the model knows which words they have, not their order.")
 
     def described(self, params: TextParams) -> list[dict[str, Floats]]:
-        """How many words speak for each class."""
-        return [{"words for it": (params.weights > 0).sum(axis=1).astype(float)}]
+        """How many words there are."""
+        told = np.full(len(params.words[0]), float(params.use.sum()))
+        return [{"words": told}]
 
     def feature_names(self, stats: Words, names: list[str]) -> list[str]:
         """The words."""
@@ -276,10 +357,18 @@ class TextNB(NaiveBayes):
 
     Parameters
     ----------
-    alpha, tf, length, idf, against_others, min_df, max_df, max_features
-        See `sunrise.Text`.
+    model : {"odds", "multinomial", "complement", "bernoulli", "dirichlet_multinomial"}, default="odds"
+        What scores the words. The others than odds are as their papers have them, on plain counts, unless more is said.
+    alpha : float, "evidence" or None, default=None
+        Additive smoothing of the counts of a class; None for 0.1 with odds, and 1 with the others.
+    tf, length, idf, total, idf_first, min_df, max_df, max_features
+        How words weigh: see `sunrise.Text`.
+    norm : bool, default=False
+        Of a complement: divide the weights of a class by their sum.
     analyzer, ngram_range, lowercase, strip_accents, stop_words
         How words are found, as in scikit-learn's CountVectorizer.
+    hash_bits : int or None, default=None
+        Keep hashes of so many bits in the place of words: memory is bounded, whatever words a stream has.
     class_prior : "fitted", "uniform", array-like or dict, default="fitted"
         Class probabilities: learned, equal, or given.
     calibrate : {"temperature", "columns"} or None, default="temperature"
@@ -299,16 +388,20 @@ class TextNB(NaiveBayes):
     """
 
     _parameter_constraints: dict[str, Any] = {
-        "alpha": [Interval(Real, 0, None, closed="left")],
-        "tf": [StrOptions({"log", "count", "binary"})],
-        "length": [Interval(Real, 0, None, closed="left")],
-        "idf": [Interval(Real, 0, None, closed="left")],
-        "against_others": ["boolean"],
+        "model": [StrOptions(set(MODELS))],
+        "alpha": [Interval(Real, 0, None, closed="left"), StrOptions({"evidence"}), None],
+        "tf": [StrOptions({"log", "count", "binary"}), None],
+        "length": [Interval(Real, 0, None, closed="left"), None],
+        "idf": [Interval(Real, 0, None, closed="left"), None],
+        "total": [Interval(Real, 0, None, closed="neither"), None],
+        "idf_first": ["boolean"],
+        "norm": ["boolean"],
         "analyzer": [StrOptions({"word", "char", "char_wb"})],
         "ngram_range": [tuple],
         "lowercase": ["boolean"],
         "strip_accents": [StrOptions({"unicode", "ascii"}), None],
         "stop_words": [list, tuple, set, frozenset, None],
+        "hash_bits": [Interval(Integral, 1, 31, closed="both"), None],
         "min_df": [Interval(Real, 0, None, closed="left")],
         "max_df": [Interval(Real, 0, None, closed="neither")],
         "max_features": [Interval(Integral, 1, None, closed="left"), None],
@@ -319,17 +412,21 @@ class TextNB(NaiveBayes):
 
     def __init__(
         self,
+        model: str = "odds",
         *,
-        alpha: float = 0.1,
-        tf: str = "log",
-        length: float = 0.7,
-        idf: float = 0.5,
-        against_others: bool = True,
+        alpha: Any = None,
+        tf: str | None = None,
+        length: float | None = None,
+        idf: float | None = None,
+        total: float | None = None,
+        idf_first: bool = False,
+        norm: bool = False,
         analyzer: str = "word",
         ngram_range: tuple[int, int] = (1, 1),
         lowercase: bool = True,
         strip_accents: str | None = None,
         stop_words: Iterable[str] | None = None,
+        hash_bits: int | None = None,
         min_df: Any = 1,
         max_df: Any = 1.0,
         max_features: int | None = None,
@@ -338,16 +435,20 @@ class TextNB(NaiveBayes):
         class_weight: Any = None,
         n_jobs: int | None = None,
     ) -> None:
+        self.model = model
         self.alpha = alpha
         self.tf = tf
         self.length = length
         self.idf = idf
-        self.against_others = against_others
+        self.total = total
+        self.idf_first = idf_first
+        self.norm = norm
         self.analyzer = analyzer
         self.ngram_range = ngram_range
         self.lowercase = lowercase
         self.strip_accents = strip_accents
         self.stop_words = stop_words
+        self.hash_bits = hash_bits
         self.min_df = min_df
         self.max_df = max_df
         self.max_features = max_features
@@ -363,19 +464,32 @@ class TextNB(NaiveBayes):
             lowercase=self.lowercase,
             strip_accents=self.strip_accents,
             stop_words=None if self.stop_words is None else frozenset(self.stop_words),
+            hash_bits=self.hash_bits,
         )
         family = Text(
-            Alpha.given(self.alpha),
+            self._model(),
             self.tf,
             self.length,
             self.idf,
-            self.against_others,
+            self.total,
+            self.idf_first,
             self.min_df,
             self.max_df,
             self.max_features,
             counter,
         )
         return Settings(family, self.class_prior, self.class_weight, self.n_jobs)
+
+    def _model(self) -> Family:
+        """The family that scores the words."""
+        settings: dict[str, Any] = {} if self.alpha is None else {"alpha": Alpha.given(self.alpha)}
+        if self.norm:
+            settings["norm"] = True
+        if self.norm and self.model != "complement":
+            raise ValueError(f'norm is for model="complement"; the model is {self.model!r}.')
+        if self.alpha is not None and self.model == "dirichlet_multinomial":
+            raise ValueError("dirichlet_multinomial finds its alphas from the data. Leave alpha out.")
+        return FAMILIES[self.model](**settings)
 
     def _open(self, X: Any, fitting: bool) -> Frame:
         """Documents as a table of one column."""
@@ -427,6 +541,8 @@ class TextNB(NaiveBayes):
             cast(WordsBlock, batch.blocks[0]),
             cast(Text, self._fitted.parts[0].family),
         )
+        if fitted.forms[0].kind != "linear":
+            raise ValueError(f"{family.model.name} has no weights of single words. Use another model.")
         score = self._scored(batch, "joint", fitted)[0]
         order = np.argsort(-score, kind="stable").tolist()
         plus = order[0] if of is None else labels.place_of(of, self.classes_)
@@ -465,6 +581,8 @@ class TextNB(NaiveBayes):
     @property
     def _weights(self) -> Floats:
         """Calibrated weights of the words, classes x words."""
+        if self._fitted.forms[0].kind != "linear":
+            raise ValueError(f"{self.model} has no weights of single words. Use another model.")
         return np.asarray(cast(Linear, self._fitted.forms[0]).x)
 
     def _evidence(self, j: int, evidence: float, count: int) -> WordEvidence:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property, partial
 from typing import Any
@@ -16,6 +18,19 @@ from sunrise.text.alphabet import alphabet, prepared
 from sunrise.text.texts import as_texts
 from sunrise.text.vocabulary import Vocabulary
 from sunrise.threads import SMALL, threads
+
+#: What was counted so far, where nothing is to be counted twice.
+_KEPT: ContextVar[dict[Any, tuple[Any, Counted]] | None] = ContextVar("kept", default=None)
+
+
+@contextmanager
+def counting_once() -> Iterator[None]:
+    """Within, the same texts are counted once, whether with the words they have or with those as their vocabulary."""
+    token = _KEPT.set({})
+    try:
+        yield
+    finally:
+        _KEPT.reset(token)
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,7 +173,17 @@ class WordCounter:
                 raise TypeError(
                     f"vocabulary must be a Vocabulary, not {type(vocabulary).__name__}; pass Vocabulary(words)"
                 )
-        texts = as_texts(texts)
+        kept, key = _KEPT.get(), (id(texts), self)
+        if kept is not None and key in kept:
+            known = kept[key][1]
+            if vocabulary is None or vocabulary is known.vocabulary:
+                return known
+        counted = self._counted(as_texts(texts), vocabulary, n_jobs)
+        if kept is not None and vocabulary is None:
+            kept[key] = texts, counted  # held, so that no other texts can have their id
+        return counted
+
+    def _counted(self, texts: Any, vocabulary: Vocabulary | None, n_jobs: int | None) -> Counted:
         # How much work it is, only the native code sees; one text is never shared out.
         n_threads = threads(n_jobs, SMALL) if len(texts) > 1 else 1
         known = None if vocabulary is None else vocabulary.native

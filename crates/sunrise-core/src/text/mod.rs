@@ -11,10 +11,12 @@
 
 pub mod alphabet;
 pub mod count;
+pub mod documents;
 pub mod fold;
 pub mod hashed;
 pub mod merge;
 pub mod order;
+pub mod scale;
 pub mod tally;
 pub mod tokens;
 pub mod words;

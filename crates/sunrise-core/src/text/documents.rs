@@ -1,0 +1,50 @@
+//! How many documents of a class hold a word, and the sum of what it counts there.
+
+use crate::cells::Cell;
+use crate::csr::{Csr, Index};
+use crate::fault::Fault;
+use crate::rows::Rows;
+use crate::work::run;
+
+/// Documents with every word and sums of what it counts, classes x (1 + words): the first are the documents themselves.
+pub fn documents<T: Cell, I: Index>(
+    x: &Csr<T, I>,
+    rows: Rows,
+    threads: usize,
+) -> Result<(Vec<i64>, Vec<f64>), Fault> {
+    let width = x.columns() + 1;
+    let cells = rows.table(x.rows(), width)?;
+    let (mut found, mut sums) = (vec![0; cells], vec![0.0; cells]);
+    let grouped = rows.by_class();
+    let tasks: Vec<_> = found.chunks_exact_mut(width).zip(sums.chunks_exact_mut(width)).enumerate().collect();
+    let done = run(threads, tasks, |(c, (found, sums))| {
+        for &r in grouped.class(c) {
+            let weight = rows.weight(r);
+            let (indices, values) = x.canonical_row(r)?;
+            found[0] += 1;
+            sums[0] += weight;
+            for (j, value) in indices.iter().zip(values) {
+                found[j.at() + 1] += 1;
+                sums[j.at() + 1] += weight * value.number();
+            }
+        }
+        Ok(())
+    });
+    done.into_iter().collect::<Result<(), Fault>>()?;
+    Ok((found, sums))
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_added_up_by_class() {
+        let csr = Csr::new(&[1.0, 2.0, 4.0], &[0_i32, 1, 1], &[0, 2, 3, 3], 2).unwrap();
+        let rows = Rows::new(&[0, 1, 1], Some(&[1.0, 0.5, 2.0]), 2).unwrap();
+        let (found, sums) = documents(&csr, rows, 2).unwrap();
+        assert_eq!(found, [1, 1, 1, 2, 0, 1]);
+        assert_eq!(sums, [1.0, 1.0, 2.0, 2.5, 0.0, 2.0]);
+    }
+}

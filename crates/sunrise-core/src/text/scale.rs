@@ -1,0 +1,114 @@
+//! Counts of one document, scaled on their own.
+
+use crate::fault::Fault;
+use crate::work::run;
+
+/// What a word that stands in a document n times counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Frequency {
+    /// n.
+    Count,
+    /// log(1 + n).
+    Log,
+    /// 1.
+    Once,
+}
+
+/// How documents are scaled.
+#[derive(Clone, Copy, Debug)]
+pub struct Scale {
+    /// What a word counts.
+    pub frequency: Frequency,
+    /// The power of the Euclidean length of a document that its words are divided by.
+    pub length: f64,
+    /// What the words of a document are to sum up to then.
+    pub total: Option<f64>,
+}
+
+/// Documents that are scaled together.
+const MANY: usize = 256;
+
+/// Scales the counts of documents that begin where `indptr` says, each count times the factor of its column if given.
+pub fn scale(
+    counts: &[f64],
+    indices: &[i32],
+    indptr: &[i64],
+    factors: Option<&[f64]>,
+    how: Scale,
+    threads: usize,
+) -> Result<Vec<f64>, Fault> {
+    let ends = indptr.windows(2).all(|p| p[0] >= 0 && p[0] <= p[1]);
+    let whole = indptr.first() == Some(&0) && indptr.last().is_some_and(|&end| end as usize == counts.len());
+    if !ends || !whole || (factors.is_some() && indices.len() != counts.len()) {
+        return Err(Fault::shape("the documents do not lie within their counts"));
+    }
+    if let Some(factors) = factors {
+        if indices.iter().any(|&j| j < 0 || j as usize >= factors.len()) {
+            return Err(Fault::shape("a word has no factor"));
+        }
+    }
+    // Counts are small whole numbers, nearly all of them.
+    let logs: Vec<f64> = (0..256).map(|n| f64::from(n).ln_1p()).collect();
+    let count = |n: f64| match how.frequency {
+        Frequency::Count => n,
+        Frequency::Once => f64::from(u8::from(n > 0.0)),
+        Frequency::Log => match logs.get(n as usize) {
+            Some(log) if n == (n as usize) as f64 => *log,
+            _ => n.ln_1p(),
+        },
+    };
+    let mut scaled = vec![0.0; counts.len()];
+    let mut rest = &mut scaled[..];
+    let mut tasks = Vec::new();
+    for ends in indptr.windows(2).map(|p| p[0] as usize..p[1] as usize).collect::<Vec<_>>().chunks(MANY) {
+        let cells = ends.iter().map(ExactSizeIterator::len).sum();
+        let (part, behind) = rest.split_at_mut(cells);
+        rest = behind;
+        tasks.push((ends.to_vec(), part));
+    }
+    run(threads, tasks, |(documents, mut part)| {
+        for document in documents {
+            let (to, behind) = part.split_at_mut(document.len());
+            part = behind;
+            to.iter_mut().zip(&counts[document.clone()]).for_each(|(to, &n)| *to = count(n));
+            if let Some(factors) = factors {
+                let columns = &indices[document];
+                to.iter_mut().zip(columns).for_each(|(to, &j)| *to *= factors[j as usize]);
+            }
+            let mut factor = 1.0;
+            if how.length != 0.0 {
+                let square: f64 = to.iter().map(|x| x * x).sum();
+                if square > 0.0 {
+                    factor = square.powf(-0.5 * how.length);
+                }
+            }
+            if let Some(total) = how.total {
+                let sum: f64 = to.iter().sum();
+                factor = if sum > 0.0 { total / sum } else { 1.0 };
+            }
+            to.iter_mut().for_each(|to| *to *= factor);
+        }
+    });
+    Ok(scaled)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn documents_are_scaled_by_themselves() {
+        let how = Scale { frequency: Frequency::Log, length: 1.0, total: None };
+        let found = scale(&[1.0, 3.0, 500.0], &[0, 1, 0], &[0, 2, 2, 3], None, how, 2).unwrap();
+        let (a, b) = (2_f64.ln(), 4_f64.ln());
+        assert!((found[0] - a / a.hypot(b)).abs() < 1e-15 && (found[2] - 1.0).abs() < 1e-15);
+        let how = Scale { frequency: Frequency::Count, length: 0.0, total: Some(20.0) };
+        assert_eq!(scale(&[1.0, 3.0], &[0, 1], &[0, 2], None, how, 1).unwrap(), [5.0, 15.0]);
+        let weighed =
+            scale(&[1.0, 3.0], &[0, 1], &[0, 2], Some(&[2.0, 0.5]), Scale { total: None, ..how }, 1);
+        assert_eq!(weighed.unwrap(), [2.0, 1.5]);
+        assert!(scale(&[1.0], &[0], &[0, 2], None, how, 1).is_err());
+        assert!(scale(&[1.0], &[2], &[0, 1], Some(&[1.0]), how, 1).is_err());
+    }
+}

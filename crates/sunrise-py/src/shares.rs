@@ -1,0 +1,75 @@
+//! Counts of classes, and the rows they are made of.
+
+use crate::cells::{dispatch, slice, Cells};
+use crate::{raise, Floats, Integers};
+use numpy::{IntoPyArray, PyReadonlyArray1, PyReadonlyArray2};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use sunrise_core::cells::Reading;
+use sunrise_core::fault::Fault;
+use sunrise_core::rows::Rows;
+use sunrise_core::shares::{self, Counts};
+use sunrise_core::text::documents::documents;
+
+fn counts<'a>(x: &'a PyReadonlyArray2<'_, f64>, alpha: f64) -> PyResult<Counts<'a>> {
+    let flat = x.as_slice().map_err(|_| PyValueError::new_err("the counts do not lie class by class"))?;
+    if !x.as_array().is_standard_layout() {
+        return Err(PyValueError::new_err("the counts do not lie class by class"));
+    }
+    Ok(Counts { x: flat, classes: x.as_array().nrows(), alpha })
+}
+
+fn dense() -> Fault {
+    Fault::shape("these rows are not sparse")
+}
+
+/// Log of the shares of every class over those of all others, columns x classes, padded to whole groups of classes.
+#[pyfunction]
+pub fn odds<'py>(
+    py: Python<'py>,
+    x: PyReadonlyArray2<'py, f64>,
+    alpha: f64,
+    threads: usize,
+) -> PyResult<Floats<'py>> {
+    let counts = counts(&x, alpha)?;
+    Ok(py.detach(|| shares::odds(counts, threads)).map_err(raise)?.into_pyarray(py))
+}
+
+/// How scores by such odds change where a row's own counts are taken out, rows x classes.
+#[pyfunction]
+pub fn odds_left_out<'py>(
+    py: Python<'py>,
+    rows: Cells<'py>,
+    y: PyReadonlyArray1<'py, i32>,
+    w: Option<PyReadonlyArray1<'py, f64>>,
+    x: PyReadonlyArray2<'py, f64>,
+    alpha: f64,
+    threads: usize,
+) -> PyResult<Floats<'py>> {
+    let (y, w) = (slice(&y)?, w.as_ref().map(slice).transpose()?);
+    let counts = counts(&x, alpha)?;
+    let labelled = Rows::new(y, w, counts.classes).map_err(raise)?;
+    let found = dispatch!(&rows, Reading::REAL, py,
+        _dense => Err(dense()),
+        sparse => shares::left_out(&sparse, labelled, counts, threads));
+    Ok(found.map_err(raise)?.into_pyarray(py))
+}
+
+/// Documents with every word and sums of what it counts, classes x (1 + words): the first are the documents themselves.
+#[pyfunction]
+pub fn documents_of<'py>(
+    py: Python<'py>,
+    rows: Cells<'py>,
+    y: PyReadonlyArray1<'py, i32>,
+    w: Option<PyReadonlyArray1<'py, f64>>,
+    classes: usize,
+    threads: usize,
+) -> PyResult<(Integers<'py>, Floats<'py>)> {
+    let (y, w) = (slice(&y)?, w.as_ref().map(slice).transpose()?);
+    let labelled = Rows::new(y, w, classes).map_err(raise)?;
+    let found = dispatch!(&rows, Reading::REAL, py,
+        _dense => Err(dense()),
+        sparse => documents(&sparse, labelled, threads));
+    let (found, sums) = found.map_err(raise)?;
+    Ok((found.into_pyarray(py), sums.into_pyarray(py)))
+}
