@@ -29,6 +29,7 @@ ROOMS = [
             "stats",
             "moments",
             "conjugate",
+            "edges",
             "evidence",
             "forms",
             "smoothing",

@@ -16,6 +16,7 @@ from sunrise.duplicates import DuplicateColumnsWarning
 from sunrise.estimator import FirstBatchWarning, ImpossibleRowWarning, NaiveBayes
 from sunrise.families.bernoulli import Bernoulli, BernoulliNB
 from sunrise.families.beta import Beta
+from sunrise.families.binned import Binned
 from sunrise.families.categorical import Categorical, CategoricalNB
 from sunrise.families.complement import Complement, ComplementNB
 from sunrise.families.exponential import Exponential
@@ -39,6 +40,7 @@ __all__ = [
     "Bernoulli",
     "BernoulliNB",
     "Beta",
+    "Binned",
     "Categorical",
     "CategoricalNB",
     "ColumnNamesWarning",
