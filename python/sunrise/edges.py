@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -64,7 +65,7 @@ class Cuts:
         told = [f"{edge:.6g}" for edge in self.edges]
         if len(set(told)) < len(told):
             told = [repr(edge) for edge in self.edges]
-        between = [f"{a} to {b}" for a, b in zip(told, told[1:], strict=False)]
+        between = [f"{a} to {b}" for a, b in pairwise(told)]
         return [f"below {told[0]}", *between, f"{told[-1]} and more"]
 
     @property
@@ -86,24 +87,29 @@ class Cuts:
 
 
 class Tally(NamedTuple):
-    """The different cells of a column in order, the weight of each, and the rows in this order with their cell's place."""
+    """The different cells of a column in order and their weights; the rows in this order, and the places of theirs."""
 
     values: Floats
     weight: Floats
+    n_rows: int
     order: Positions
     place: Positions
 
     @classmethod
-    def of(cls, x: Floats, weight: Floats | None) -> Tally:
-        """Missing cells and rows of weight 0 are not there."""
+    def of(cls, x: Floats, weight: Floats | None, by_row: bool = True) -> Tally:
+        """Missing cells and rows of weight 0 are not there; without rows it is several times as fast."""
         there = ~np.isnan(x) if weight is None else ~np.isnan(x) & (weight > 0)
-        order = np.flatnonzero(there)
+        order = np.flatnonzero(there) if by_row or weight is not None else np.empty(0, np.intp)
         order = order[np.argsort(x[order], kind="stable")]
-        cells = x[order]
+        cells = x[order] if len(order) else np.sort(x[there])
         new = np.ones(len(cells), bool)
         new[1:] = cells[1:] != cells[:-1]
+        if len(order) == 0:
+            times = np.diff(np.flatnonzero(new), append=len(cells)).astype(float)
+            return cls(cells[new], times, len(cells), order, order)
         place = np.cumsum(new) - 1
-        return cls(cells[new], np.bincount(place, None if weight is None else weight[order]), order, place)
+        weights = np.bincount(place, None if weight is None else weight[order]).astype(float)
+        return cls(cells[new], weights, len(cells), order, place)
 
 
 def halfway(below: Floats, above: Floats) -> Floats:
@@ -125,7 +131,7 @@ def equal_width(tally: Tally, bins: int) -> Floats:
     close = np.abs(near - edges) <= max(1e-12 * (values[-1] - values[0]), rounding)
     edges = np.where(close[0], near[0], np.where(close[1], near[1], edges))
     edges = np.unique(edges)
-    return edges[(edges > values[0]) & (edges <= values[-1])]
+    return np.asarray(edges[(edges > values[0]) & (edges <= values[-1])])
 
 
 def equal_frequency(tally: Tally, bins: int) -> Floats:
@@ -156,8 +162,7 @@ def least_description(tally: Tally, codes: Codes, weight: Floats | None) -> Floa
     """
     if len(tally.values) < 2:
         return np.empty(0)
-    y = codes[tally.order]
-    classes, y = np.unique(y, return_inverse=True)
+    classes, y = np.unique(codes[tally.order], return_inverse=True)
     first = np.flatnonzero(np.diff(tally.place, prepend=-1))
     least, most = np.minimum.reduceat(y, first), np.maximum.reduceat(y, first)
     parted = (least[1:] != least[:-1]) | (most[1:] != most[:-1]) | (least[1:] != most[1:])
@@ -259,8 +264,8 @@ def cuts_of(how: str | tuple[float, ...], x: Floats, codes: Codes, weight: Float
     >>> cuts_of("mdl", np.array([1.0, 2.0, 3.0, 7.0, 8.0, 9.0] * 3), np.array([0, 0, 0, 1, 1, 1] * 3), None, 10).edges
     (5.0,)
     """
-    tally = Tally.of(x, weight)
+    tally = Tally.of(x, weight, by_row=how == "mdl")
     edges = WAYS[how](tally, codes, weight, bins).tolist() if isinstance(how, str) else how
     ends = (tally.values[0], tally.values[-1]) if len(tally.values) else (np.nan, np.nan)
-    cells = max(float(len(tally.order)), float(tally.weight.sum()))
+    cells = max(float(tally.n_rows), float(tally.weight.sum()))
     return Cuts(tuple(edges), float(ends[0]), float(ends[1]), cells)

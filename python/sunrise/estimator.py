@@ -360,9 +360,9 @@ class NaiveBayes(ClassifierMixin, Uses, Honest, AtAGlance):  # type: ignore[misc
         ]
         if names:
             alert(
-                f"The first batch decides the families (and edges of bins) for good, and of {len(names)} columns, {names[0]!r} for one, it "
-                f"says too little to do so ({int(self.stats_.rows.sum())} rows in all). Begin with a larger batch, or "
-                "give families=.",
+                f"The first batch decides the families, and the edges of bins, for good, and of {len(names)} columns, "
+                f"{names[0]!r} for one, it says too little to do so ({int(self.stats_.rows.sum())} rows in all). Begin "
+                "with a larger batch, or give families=.",
                 FirstBatchWarning,
             )
 

@@ -177,7 +177,7 @@ class Family(ABC):
     is_uninformed: ClassVar[bool] = False
 
     def shaped(self, x: Floats, codes: Codes, weight: Floats | None) -> Self:
-        """The family of one column with what the first data decide: cells, NaN where missing, their classes and weights."""
+        """The family of one column with what the first data decide: its cells with NaN, their classes and weights."""
         return self
 
     def unshaped(self) -> Self:

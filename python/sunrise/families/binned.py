@@ -30,8 +30,8 @@ class Binned(Smoothed, Family):
     """Numbers of any distribution, by the bin they fall into: bin | c ~ Categorical(theta), theta ~ Dirichlet(alpha).
 
     The first data decide the edges, once and for all: later rows, forgetting, merging and leave-one-out go by the same
-    ones. A cell on an edge is above it; beyond the outermost edges are the outermost bins. All bins are possible whether
-    seen or not. Scores are of the bin, not a density within it: so is `score_samples`.
+    ones. A cell on an edge is above it; beyond the outermost edges are the outermost bins. All bins are possible, seen
+    or not. Scores are of the bin, not a density within it: so is `score_samples`.
 
     Parameters
     ----------
@@ -74,7 +74,8 @@ class Binned(Smoothed, Family):
             close = get_close_matches(self.edges, WAYS, n=1)
             hint = f" Is it {close[0]!r}?" if close else ""
             raise ValueError(
-                f"edges is {self.edges!r}; it must be one of {', '.join(map(repr, WAYS))}, or the edges themselves.{hint}"
+                f"edges is {self.edges!r}; it must be one of {', '.join(map(repr, WAYS))}, or the edges "
+                f"themselves.{hint}"
             )
 
     @property
@@ -95,7 +96,7 @@ class Binned(Smoothed, Family):
     def shape(self) -> tuple[Any, ...]:
         """The edges, or how they are to be found."""
         found = tuple(cuts.edges for cuts in self.cuts)
-        return self.name, found or (self.edges, self.bins)
+        return self.name, found or (self.edges, self.bins if self.edges in ("frequency", "width") else None)
 
     # What the first data decide.
 
@@ -116,10 +117,11 @@ class Binned(Smoothed, Family):
         return self.changed(cuts=())
 
     def shaped_as(self, other: Any) -> Self:
-        """The same edges where they are to be found in the same way."""
-        if self.cuts or self.name != other.name or self.shape != other.unshaped().shape:
+        """The same edges where they are to be found in the same way, or are the ones that are given."""
+        if self.cuts or self.name != other.name or not other.cuts:
             return self
-        return self.changed(cuts=other.cuts)
+        same = self.shape == other.unshaped().shape or self.edges == other.cuts[0].edges
+        return self.changed(cuts=other.cuts) if same else self
 
     def beside(self, others: list[Self]) -> Self:
         """The family with the edges of all columns of a block."""
@@ -221,7 +223,8 @@ def _given(edges: Any) -> tuple[float, ...]:
         raise ValueError(f"edges has shape {values.shape}; give the edges of one column, in order.")
     if not np.isfinite(values).all():
         raise ValueError(
-            f"edges holds {values[~np.isfinite(values)][0]:g}: an edge is a finite number. The outermost bins have no end."
+            f"edges holds {values[~np.isfinite(values)][0]:g}: an edge is a finite number, and the "
+            "outermost bins have no end."
         )
     if (np.diff(values) <= 0).any():
         k = int(np.argmax(np.diff(values) <= 0))
