@@ -88,7 +88,7 @@ ROOMS = [
         },
     ),
     ("families", {f"families.{name}" for name in FAMILIES}),
-    ("front", {"", "datasets", "demo", "select"}),
+    ("front", {"", "datasets", "demo", "plots", "select"}),
 ]
 RANK = {module: rank for rank, (_, modules) in enumerate(ROOMS) for module in modules}
 

@@ -10,7 +10,7 @@ array(['b'], dtype='<U1')
 from importlib.metadata import version as _version
 from typing import TYPE_CHECKING, Any
 
-from sunrise import datasets, engines
+from sunrise import datasets, engines, plots
 from sunrise.data.align import ColumnNamesWarning
 from sunrise.duplicates import DuplicateColumnsWarning
 from sunrise.estimator import FirstBatchWarning, ImpossibleRowWarning, NaiveBayes
@@ -69,6 +69,7 @@ __all__ = [
     "__version__",
     "datasets",
     "engines",
+    "plots",
 ]
 
 
