@@ -78,12 +78,12 @@ class Cuts:
         low, high = self.low, self.high
         if len(inner) == 0:
             return np.array([low, high])
-        below, above = low < inner[0], high >= inner[-1]
-        if not below:
-            low = inner[0] - ((inner[1] if len(inner) > 1 else max(high, inner[0])) - inner[0])
-        if not above:
-            high = inner[-1] + (inner[-1] - (inner[-2] if len(inner) > 1 else min(low, inner[-1])))
-        return np.array([low, *inner, high])
+        # Of one edge, the data on one side of it say how wide the other is; without any, it has no width.
+        right = inner[1] if len(inner) > 1 else np.fmax(high, inner[0])
+        left = inner[-2] if len(inner) > 1 else np.fmin(low, inner[-1])
+        first = low if low < inner[0] else 2.0 * inner[0] - right
+        last = high if high >= inner[-1] else 2.0 * inner[-1] - left
+        return np.array([first, *inner, last])
 
 
 class Tally(NamedTuple):
@@ -264,6 +264,8 @@ def cuts_of(how: str | tuple[float, ...], x: Floats, codes: Codes, weight: Float
     >>> cuts_of("mdl", np.array([1.0, 2.0, 3.0, 7.0, 8.0, 9.0] * 3), np.array([0, 0, 0, 1, 1, 1] * 3), None, 10).edges
     (5.0,)
     """
+    if how == "mdl" and (codes < 0).any():
+        x = np.where(codes < 0, np.nan, x)  # rows without a class say nothing of it
     tally = Tally.of(x, weight, by_row=how == "mdl")
     edges = WAYS[how](tally, codes, weight, bins).tolist() if isinstance(how, str) else how
     ends = (tally.values[0], tally.values[-1]) if len(tally.values) else (np.nan, np.nan)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import pickle
+import warnings
 from fractions import Fraction
 from math import lgamma, log
 
@@ -17,6 +19,7 @@ from hypothesis import strategies as st
 from scipy import sparse, stats
 from sklearn.base import clone
 from sklearn.datasets import load_iris
+from sklearn.model_selection import StratifiedKFold
 from sklearn.preprocessing import KBinsDiscretizer
 from sunrise import Binned, Categorical, CategoricalNB, NaiveBayes, engines
 
@@ -192,6 +195,25 @@ def test_later_rows_go_by_the_edges_of_the_first(how):
     )
     model.forget(X[:100], y[:100])
     assert not hasattr(model, "fixed_families_")
+
+
+def test_one_column_alone_keeps_its_edges_too():
+    X, y = two_columns(200)
+    model = NaiveBayes("binned").partial_fit(X[:100, :1], y[:100]).partial_fit(5 * X[100:, :1], y[100:])
+    first = NaiveBayes("binned").fit(X[:100, :1], y[:100])
+    assert model.fixed_families_[0].cuts == first.fixed_families_[0].cuts
+    assert (NaiveBayes("binned").merge(first)).fixed_families_[0].cuts == model.fixed_families_[0].cuts
+
+
+def test_a_column_that_was_missing_at_first_is_not_cut():
+    X, y = two_columns(100, missing=0.0)
+    blind = np.column_stack([X[:, 0], np.full(100, np.nan)])
+    with pytest.warns(sr.FirstBatchWarning, match="1 columns, 1 for one"):
+        model = NaiveBayes("binned").partial_fit(blind, y)
+    model.partial_fit(X, y)
+    given = NaiveBayes({0: model.fixed_families_[0], 1: None}).fit(np.vstack([X, X]), np.append(y, y))
+    np.testing.assert_allclose(model.predict_log_proba(X), given.predict_log_proba(X), rtol=1e-12)
+    assert len(model.sample(3, random_state=0)[0][1]) == 3
 
 
 def test_models_of_other_edges_are_not_merged_and_told_why():
@@ -433,3 +455,25 @@ def test_rows_that_were_never_fitted_are_not_forgotten():
     with pytest.raises(ValueError, match="cannot be forgotten"):
         model.forget({"x": [1.0]}, ["a"])
     assert log(model.predict_proba({"x": [-1.0]})[0, 0]) == pytest.approx(log(2 / 3))
+
+
+# Real tables
+
+
+@pytest.mark.parametrize(
+    "table, gauss, bins", [("mlbench-Glass", 0.53, 0.68), ("mlbench-Vehicle", 0.46, 0.60)]
+)
+def test_ten_bins_are_better_than_one_hump_where_there_are_several(shared, table, gauss, bins):
+    about = json.loads((shared / "data" / "tables" / "schema.json").read_text())[table]
+    frame = pd.read_csv(shared / "data" / "tables" / about["file"])
+    y, X = frame[about["target"]].to_numpy(), frame.drop(columns=about["target"])
+    folds = list(StratifiedKFold(5, shuffle=True, random_state=0).split(y, y))
+
+    def right(family):
+        model = NaiveBayes(family)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", sr.DuplicateColumnsWarning)
+            found = [model.fit(X.iloc[a], y[a]).predict(X.iloc[b]) == y[b] for a, b in folds]
+        return np.concatenate(found).mean()
+
+    assert right("gaussian") < gauss < bins < right("binned")

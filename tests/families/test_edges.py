@@ -198,10 +198,19 @@ def test_edges_that_look_alike_have_names_of_their_own():
         (Cuts((1.0,), 4.0, 5.0), [-3, 1, 5]),
         (Cuts((7.0,), 4.0, 5.0), [4, 7, 10]),
         (Cuts((), 4.0, 5.0), [4, 5]),
+        (Cuts((7.0,)), [7, 7, 7]),
+        (Cuts((7.0, 8.0)), [6, 7, 8, 9]),
     ],
 )
 def test_bins_end_where_the_data_did_and_beyond_them_are_as_wide_as_their_neighbours(cuts, expected):
     assert cuts.bounds.tolist() == expected
+
+
+def test_rows_without_a_class_say_nothing_of_it():
+    x, y = np.tile(np.arange(20.0), 3), np.tile(np.arange(20) // 10, 3)
+    more = np.append(x, np.arange(20.0)), np.append(y, np.full(20, -1))
+    assert edges("mdl", *more) == edges("mdl", x, y) == (9.5,)
+    assert len(edges("frequency", *more)) == 9
 
 
 def test_rows_of_no_weight_are_not_there():
