@@ -29,6 +29,7 @@ ROOMS = [
             "stats",
             "moments",
             "conjugate",
+            "edges",
             "evidence",
             "forms",
             "smoothing",
@@ -88,7 +89,7 @@ ROOMS = [
         },
     ),
     ("families", {f"families.{name}" for name in FAMILIES}),
-    ("front", {"", "datasets", "demo", "select"}),
+    ("front", {"", "datasets", "demo", "plots", "select"}),
 ]
 RANK = {module: rank for rank, (_, modules) in enumerate(ROOMS) for module in modules}
 

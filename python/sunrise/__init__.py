@@ -10,12 +10,13 @@ array(['b'], dtype='<U1')
 from importlib.metadata import version as _version
 from typing import TYPE_CHECKING, Any
 
-from sunrise import datasets, engines
+from sunrise import datasets, engines, plots
 from sunrise.data.align import ColumnNamesWarning
 from sunrise.duplicates import DuplicateColumnsWarning
 from sunrise.estimator import FirstBatchWarning, ImpossibleRowWarning, NaiveBayes
 from sunrise.families.bernoulli import Bernoulli, BernoulliNB
 from sunrise.families.beta import Beta
+from sunrise.families.binned import Binned
 from sunrise.families.categorical import Categorical, CategoricalNB
 from sunrise.families.complement import Complement, ComplementNB
 from sunrise.families.exponential import Exponential
@@ -40,6 +41,7 @@ __all__ = [
     "Bernoulli",
     "BernoulliNB",
     "Beta",
+    "Binned",
     "Categorical",
     "CategoricalNB",
     "ColumnNamesWarning",
@@ -69,6 +71,7 @@ __all__ = [
     "__version__",
     "datasets",
     "engines",
+    "plots",
 ]
 
 

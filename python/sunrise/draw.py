@@ -34,7 +34,7 @@ def _typed(x: Floats, kind: str, whole: bool, levels: list[str] | None) -> list[
     if levels is not None:
         return [_cell(levels[int(place)], kind) for place in x]
     if kind == "bool":
-        return [bool(value) for value in x]
+        return [bool(value >= 0.5) for value in x]
     return [int(value) for value in x] if whole else x.tolist()
 
 

@@ -315,8 +315,9 @@ class NaiveBayes(ClassifierMixin, Uses, Honest, AtAGlance):  # type: ignore[misc
             names = getattr(self, "feature_names_in_", None)
             if schema is None:
                 choice = choice_of_matrix(settings.families, table)
-                schema = Schema.whole(choice, table.shape[1], names, library_of(X))
-            if schema.is_matrix:
+                whole = Schema.whole(choice, table.shape[1], names, library_of(X))
+                schema = whole if whole.is_matrix else None
+            if schema is not None and schema.is_matrix:
                 observer = self._observer(who, settings, y, sample_weight, table.shape[0])
                 return schema, observer.matrix(table, schema.parts[0].family, names)
             table = frame_of(table.numbers())
@@ -367,9 +368,9 @@ class NaiveBayes(ClassifierMixin, Uses, Honest, AtAGlance):  # type: ignore[misc
         ]
         if names:
             alert(
-                f"The first batch decides the families for good, and of {len(names)} columns, {names[0]!r} for one, it "
-                f"says too little to do so ({int(self.stats_.rows.sum())} rows in all). Begin with a larger batch, or "
-                "give families=.",
+                f"The first batch decides the families, and the edges of bins, for good, and of {len(names)} columns, "
+                f"{names[0]!r} for one, it says too little to do so ({int(self.stats_.rows.sum())} rows in all). Begin "
+                "with a larger batch, or give families=.",
                 FirstBatchWarning,
             )
 

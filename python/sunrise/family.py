@@ -81,6 +81,8 @@ class Family(ABC):
     additive: ClassVar[bool] = True
     #: Whether its cells are documents, read as counts of their words.
     reads_text: ClassVar[bool] = False
+    #: Whether its cells are numbers that are counted by the bin they fall into.
+    reads_bins: ClassVar[bool] = False
     #: Whether a row has part in the parameters of other classes than its own.
     shared: ClassVar[bool] = False
     #: The settings under which it has no prior at all.
@@ -122,6 +124,11 @@ class Family(ABC):
     def reads_levels(self) -> bool:
         """Whether its cells are levels, which may be called anything."""
         return False
+
+    @property
+    def reads_apart(self) -> bool:
+        """Whether its columns are read one by one, because their cells are not added up as numbers."""
+        return self.reads_levels or self.reads_text or self.reads_bins
 
     @property
     def missing_is_level(self) -> bool:
@@ -168,6 +175,38 @@ class Family(ABC):
     def asks_the_data(self) -> bool:
         """Whether there is anything that it takes from the data once all of them are known."""
         return type(self).frozen is not Family.frozen
+
+    # What the first data decide of a family besides its parameters, column by column: edges of bins, for one.
+
+    #: Whether there is such a thing.
+    takes_shape: ClassVar[bool] = False
+    #: Whether the first data said too little to decide it.
+    is_uninformed: ClassVar[bool] = False
+
+    def shaped(self, x: Floats, codes: Codes, weight: Floats | None) -> Self:
+        """The family of one column with what the first data decide: its cells with NaN, their classes and weights."""
+        return self
+
+    def unshaped(self) -> Self:
+        """The family without what the first data decided: columns that agree on it form a block."""
+        return self
+
+    def shaped_as(self, other: Any) -> Self:
+        """The family with what the first data decided for one of the same settings, unless it has its own."""
+        return self
+
+    def beside(self, others: list[Any]) -> Self:
+        """The family of a block, of families that the columns of it have in its place."""
+        return self
+
+    def of_column(self, at: int) -> Self:
+        """The family of a block as one of its columns has it: `beside` puts those together."""
+        return self
+
+    @property
+    def told(self) -> str:
+        """The family in words."""
+        return self.name
 
     def frozen(self, stats: Any) -> Self:
         """The family with everything that it takes from the data as numbers: prior scales, floors, chosen alphas."""

@@ -53,10 +53,12 @@ class Observer:
                 choice, stats = self._infer(j, column)
             elif schema is None:
                 choice = replace(choice, declared=column.declared)
+            if schema is None and choice.family is not None and choice.family.takes_shape:
+                choice = self._shaped(column, choice, choice.family)
             choices[j] = choice if schema else replace(choice, kind=column.kind)
             if choice.family is None:
                 continue
-            if table.matrix is None or choice.family.reads_levels or choice.family.reads_text:
+            if table.matrix is None or choice.family.reads_apart:
                 alone[j] = self._column(j, column, choice.family) if stats is None else stats
             if self.glimpse is not None and not (choice.family.reads_levels or choice.family.reads_text):
                 self.glimpse.numbers[j] = column.numbers(self.glimpse.rows)
@@ -90,6 +92,11 @@ class Observer:
         choice = infer(column, look)
         return choice, None if choice.family is None else found.get(choice.family.terms)
 
+    def _shaped(self, column: Column, choice: Choice, family: Family) -> Choice:
+        """A choice with what the first data decide of its family."""
+        family = family.shaped(read.finite(column, family, self.who, self.weight), self.codes, self.weight)
+        return replace(choice, family=family, is_uninformed=choice.is_uninformed or family.is_uninformed)
+
     def _note(self, j: int, codes: Codes) -> None:
         if self.glimpse is not None:
             self.glimpse.levels[j] = codes[self.glimpse.rows]
@@ -104,7 +111,10 @@ class Observer:
             return self._add_up(LevelsBlock((codes,)), family.terms, family.support, [column.name]).named(
                 names
             )
-        block = ColumnsBlock((read.numbers(column, family),), column.n_rows)
+        if family.reads_bins:
+            block: Block = LevelsBlock((read.bins(column, family, 0, self.who, self.weight),))
+        else:
+            block = ColumnsBlock((read.numbers(column, family),), column.n_rows)
         return self._add_up(block, family.terms, family.kept, [column.name])
 
     def _words(self, column: Column, family: Any) -> Counts:

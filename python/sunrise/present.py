@@ -91,6 +91,12 @@ def present(table: Frame | Block, model: Model) -> tuple[Batch, Frame | None]:
             words = family.count(table.read(part.columns[0]), model.vocabulary(k), model.n_jobs)
             blocks.append(family.scaled(words, model.n_jobs))
             continue
+        if part.family.reads_bins:
+            columns = enumerate(map(table.read, part.columns))
+            blocks.append(
+                LevelsBlock(tuple(read.bins(c, part.family, at, "NaiveBayes") for at, c in columns))
+            )
+            continue
         if not part.family.reads_levels:
             blocks.append(read.matrix_block(table, part))
             continue
@@ -137,6 +143,6 @@ def counted(table: Frame, model: Model) -> dict[int, tuple[int, int]]:
                 found[j] = missing, strange
             else:
                 x = read.numbers(column, part.family).numbers()
-                strange = int(model.forms[k].unseen(i, x).sum())
+                strange = 0 if part.family.reads_bins else int(model.forms[k].unseen(i, x).sum())
                 found[j] = int(np.isnan(x).sum()), strange
     return dict(sorted(found.items()))

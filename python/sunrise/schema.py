@@ -46,10 +46,16 @@ class Choice:
         """What shaped the statistics of the column: models must agree on it to be merged."""
         return None if self.family is None else self.family.shape
 
+    def shaped_as(self, old: Choice) -> Choice:
+        """The choice with what the first data decided under another."""
+        if self.family is None or old.family is None:
+            return self
+        return replace(self, family=self.family.shaped_as(old.family))
+
     @property
     def told(self) -> str:
         """The family and the reason, in words."""
-        return self.reason if self.family is None else f"{self.family.name} ({self.reason})"
+        return self.reason if self.family is None else f"{self.family.told} ({self.reason})"
 
 
 @dataclass(frozen=True)
@@ -77,14 +83,16 @@ class Schema:
         if (only := _only(self.choices)) is not None and only.family is not None and not only.family.alone:
             return (Part(only.family, tuple(range(len(self.choices)))),)
         blocks: dict[Any, list[int]] = {}
-        families: dict[Any, Family] = {}
+        families: dict[Any, list[Family]] = {}
         for j, choice in enumerate(self.choices):
             if choice.family is not None:
-                key = _written(choice.family) if choice.block is None else choice.block
+                key = _written(choice.family.unshaped()) if choice.block is None else choice.block
                 key = (key, j) if choice.family.alone else key
                 blocks.setdefault(key, []).append(j)
-                families[key] = choice.family
-        return tuple(Part(families[key], tuple(columns)) for key, columns in blocks.items())
+                families.setdefault(key, []).append(choice.family)
+        return tuple(
+            Part(families[key][-1].beside(families[key]), tuple(columns)) for key, columns in blocks.items()
+        )
 
     @property
     def families(self) -> dict[Any, Family | None]:
@@ -93,7 +101,10 @@ class Schema:
         for part in self.parts:
             names = tuple(self.names[j] for j in part.columns)
             together = self.choices[part.columns[0]].block is not None
-            given |= {names: part.family} if together else dict.fromkeys(names, part.family)
+            if part.family.takes_shape:
+                given |= {name: part.family.taken([at]) for at, name in enumerate(names)}
+            else:
+                given |= {names: part.family} if together else dict.fromkeys(names, part.family)
         left_out = (
             name for name, choice in zip(self.names, self.choices, strict=True) if choice.family is None
         )
@@ -104,9 +115,7 @@ class Schema:
         """Whether the model is one block of numbers, so that a matrix can be read as it is."""
         parts = self.parts
         return (
-            len(parts) == 1
-            and len(parts[0].columns) == len(self.names)
-            and not (parts[0].family.reads_levels or parts[0].family.reads_text)
+            len(parts) == 1 and len(parts[0].columns) == len(self.names) and not parts[0].family.reads_apart
         )
 
     def under(self, families: Any, who: str) -> Schema:
@@ -115,11 +124,14 @@ class Schema:
         if len(self.names) == 0 or all(choice is None for choice in given):
             return self
         before, after = _only(self.choices), _only(given)
+        if before is not None and after is not None:
+            after = after.shaped_as(before)
         if before is not None and after is not None and before.shape == after.shape:
             changed = replace(before, family=after.family)
             return replace(self, choices=(changed,) * len(self.choices))
         choices = []
         for name, old, new in zip(self.names, self.choices, given, strict=True):
+            new = None if new is None else new.shaped_as(old)
             if new is not None and old.shape != new.shape:
                 raise ValueError(
                     f"The statistics of this {who} were made with other settings: column {name!r} was {old.told}, "
@@ -143,7 +155,8 @@ class Schema:
             if mine.shape != theirs.shape:
                 raise ValueError(
                     f"The models disagree on column {name!r}: {mine.told} is not {theirs.told}. Give both the same "
-                    "families and settings to merge them."
+                    "families and settings to merge them: a fitted model has its own, edges of bins included, in "
+                    "fixed_families_."
                 )
         where = {j: (k, at) for k, part in enumerate(other.parts) for at, j in enumerate(part.columns)}
         return tuple(
@@ -184,9 +197,9 @@ class Schema:
         for part in self.parts:
             stay = [at for at, j in enumerate(part.columns) if j not in left_out]
             family = part.family.taken(stay)
-            for at in stay:
+            for place, at in enumerate(stay):
                 j = part.columns[at]
-                choices[j] = replace(choices[j], family=family)
+                choices[j] = replace(choices[j], family=family.of_column(place))
         rest = replace(self, choices=tuple(choices))
         return rest, rest.regrouped(self, blocks)
 

@@ -184,10 +184,16 @@ CELLS = {
     "geometric": lambda rng, n: rng.geometric(0.4, n) - 1.0,
     "bernoulli": lambda rng, n: rng.integers(0, 2, n).astype(float),
     "categorical": lambda rng, n: rng.choice(np.array(list("uvwxyz"), dtype=object), n),
+    "binned": lambda rng, n: np.round(rng.normal(3.0, 2.0, n), 1),
 }
 
 FAMILIES = {
     **{name: sr.family.FAMILIES[name]() for name in CELLS},
+    # The last bin is empty, so that a cell that was never fitted can be told.
+    "binned": sr.Binned([1.0, 3.0, 4.5, 1e5]),
+    "binned-evidence": sr.Binned([0.0, 2.0, 4.0], alpha="evidence"),
+    "binned-frequency": sr.Binned("frequency", 4, 0.5),
+    "binned-mdl": sr.Binned("mdl"),
     "gaussian-given": sr.Gaussian(prior=(1.0, 0.5, 2.5, 2.0)),
     "gaussian-evidence": sr.Gaussian(prior="evidence"),
     "gaussian-shared": sr.Gaussian(shared_variance=True),
@@ -276,7 +282,8 @@ def test_a_family_leaves_out_as_if_it_were_fitted_without_the_row(
 
 
 #: Families whose mode is never at a corner.
-RISING = [k for k in FAMILIES if not k.startswith("categorical-") or k == "categorical-missing"]
+CORNERED = ("categorical-", "binned-")
+RISING = [k for k in FAMILIES if not k.startswith(CORNERED) or k == "categorical-missing"]
 
 
 @pytest.mark.parametrize("kind", RISING)

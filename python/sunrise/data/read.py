@@ -212,6 +212,22 @@ def levels(column: Column, family: Family, n_jobs: int | None = None) -> Levels:
     return Levels.of(more, np.where(codes < 0, len(names), codes).astype(np.int32))
 
 
+def finite(column: Column, family: Family, who: str, weight: Floats | None = None) -> Floats:
+    """The numbers of a column, none of them infinite in a row that counts."""
+    x = numbers(column, family).numbers()
+    bad = np.isinf(x) if weight is None else np.isinf(x) & (weight > 0)
+    if bad.any():
+        row = int(np.argmax(bad))
+        refuse_cell(who, [column.name], ("infinite", row, 0, float(x[row])), family.support)
+    return x
+
+
+def bins(column: Column, family: Any, at: int, who: str, weight: Floats | None = None) -> Codes:
+    """The bins of the cells of a column, the one at this place of its block; -1 is missing."""
+    found: Codes = family.cuts[at].bins(finite(column, family, who, weight))
+    return found
+
+
 def matrix_block(table: Frame, part: Part) -> Block:
     """The numbers of a block: the matrix itself where that is what it is, else its columns."""
     if table.matrix is not None and part.columns == tuple(range(len(table.names))):

@@ -1,0 +1,191 @@
+"""Plots: densities that integrate to 1 and are the model's own, over the data; drawn without a screen."""
+
+from __future__ import annotations
+
+import sys
+
+import matplotlib
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse, stats
+from sunrise import (
+    BernoulliNB,
+    CategoricalNB,
+    GaussianNB,
+    MultinomialNB,
+    NaiveBayes,
+    PoissonNB,
+    plots,
+)
+from sunrise.plots import DensityDisplay
+
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt
+
+
+@pytest.fixture(autouse=True)
+def _closed():
+    yield
+    plt.close("all")
+
+
+def rows(n=400, seed=0):
+    rng = np.random.default_rng(seed)
+    k = rng.integers(0, 2, n)
+    X = pd.DataFrame(
+        {
+            "height": rng.normal(170 + 10 * k, 7.0, n),
+            "wind": rng.choice([-2.0, 2.0], n) * (1 + k) + rng.normal(size=n) / 3,
+            "wait": rng.gamma(2.0 + k, 1.0, n),
+            "hair": np.where(rng.random(n) < 0.3 + 0.4 * k, "long", "short"),
+            "goals": rng.poisson(2.0 + 2 * k),
+            "member": rng.random(n) < 0.2 + 0.5 * k,
+        }
+    )
+    X.loc[::9, "height"] = np.nan
+    return X, np.array(["a", "b"])[k]
+
+
+FAMILIES = {"wind": "binned", "wait": "gamma", "goals": "poisson"}
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    X, y = rows()
+    return NaiveBayes(FAMILIES).fit(X, y), X, y
+
+
+def panel_of(display, name):
+    return next(panel for panel in display.panels if panel.name == name)
+
+
+def test_every_column_has_a_panel_with_curves_and_data_of_area_1(fitted):
+    display = DensityDisplay.from_estimator(*fitted)
+    X = fitted[1]
+    assert [panel.name for panel in display.panels] == list(X)
+    assert len(display.axes_) == 6 and display.figure_ is display.axes_[0].figure
+    display.figure_.canvas.draw()
+    for panel in display.panels:
+        steps = panel.name == "wind"
+        areas = {
+            "curve": lambda p: np.trapezoid(p.fitted, p.at, axis=1),
+            "steps": lambda p: (p.fitted * np.diff(p.at)).sum(axis=1),
+            "bars": lambda p: p.fitted.sum(axis=1),
+        }["bars" if not panel.is_curve else "steps" if steps else "curve"](panel)
+        np.testing.assert_allclose(areas, 1.0, atol=0.03 if panel.name != "hair" else 0.1)
+        widths = 1.0 if panel.edges is None else np.diff(panel.edges)
+        np.testing.assert_allclose((panel.data * widths).sum(axis=1), 1.0)
+
+
+def test_curves_are_the_densities_of_the_parameters(fitted):
+    model, X, y = fitted
+    display = DensityDisplay.from_estimator(model, X, y, columns=["height", "goals", "member", "hair"])
+    numbers = model.parameters_
+    height = panel_of(display, "height")
+    for c in range(2):
+        mean, sd = (numbers["height"][name][c] for name in ("mean", "sd"))
+        np.testing.assert_allclose(height.fitted[c], stats.norm(mean, sd).pdf(height.at))
+        rate = numbers["goals"]["rate"][c]
+        goals = panel_of(display, "goals")
+        np.testing.assert_allclose(goals.fitted[c], stats.poisson(rate).pmf(goals.at))
+        assert panel_of(display, "hair").fitted[c, 0] == numbers["hair"]["long"][c]
+    member = panel_of(display, "member")
+    assert member.at == ["no", "yes"]
+    observed = [X["member"][y == c].mean() for c in "ab"]
+    np.testing.assert_allclose(member.data[:, 1], observed)
+    np.testing.assert_allclose(member.fitted[:, 1], observed, atol=0.01)
+
+
+def test_panels_may_be_weighed_by_the_prior(fitted):
+    model, X, y = fitted
+    plain = DensityDisplay.from_estimator(model, X, y, columns=["height"]).panels[0]
+    weighed = DensityDisplay.from_estimator(model, X, y, columns=["height"], weighted=True).panels[0]
+    np.testing.assert_allclose(weighed.fitted, plain.fitted * model.class_prior_[:, None])
+    np.testing.assert_allclose(weighed.data, plain.data * [[np.mean(y == c)] for c in "ab"])
+
+
+def test_axes_may_be_given(fitted):
+    model, X, y = fitted
+    figure, axes = plt.subplots(1, 2)
+    display = DensityDisplay.from_estimator(model, X, y, columns=["wind", "hair"], ax=axes)
+    assert display.figure_ is figure and display.axes_.tolist() == axes.tolist()
+    assert [t.get_text() for t in axes[0].get_legend().get_texts()] == ["a", "b"]
+    with pytest.raises(ValueError, match="2 columns to draw, and ax has room for 1"):
+        display.plot(ax=axes[0])
+    assert display.plot().figure_ is not figure
+
+
+@pytest.mark.parametrize(
+    "model, cells",
+    [
+        (GaussianNB(), lambda rng: rng.normal(size=(60, 2))),
+        (PoissonNB(), lambda rng: rng.poisson(200.0, (60, 2))),
+        (BernoulliNB(binarize=0.5), lambda rng: rng.normal(size=(60, 2))),
+        (CategoricalNB(), lambda rng: rng.integers(0, 4, (60, 2))),
+        (NaiveBayes("binned"), lambda rng: sparse.csr_array(rng.poisson(1.0, (60, 2)).astype(float))),
+        (NaiveBayes("lognormal", estimate="predictive"), lambda rng: rng.gamma(2.0, 1.0, (60, 2))),
+        (NaiveBayes("gaussian", calibrate="columns"), lambda rng: pd.DataFrame(rng.normal(size=(60, 2)))),
+        (NaiveBayes("binned"), lambda rng: pd.DataFrame(rng.normal(size=(60, 2)), columns=["p", "q"])),
+    ],
+)  # fmt: skip
+def test_models_of_all_kinds_are_drawn(model, cells):
+    rng = np.random.default_rng(3)
+    X, y = cells(rng), np.repeat([0, 1, 2], 20)
+    display = DensityDisplay.from_estimator(model.fit(X, y), X, y)
+    display.figure_.canvas.draw()
+    assert len(display.panels) == 2
+    for panel in display.panels:
+        assert (panel.fitted >= 0).all() and panel.fitted.shape[0] == 3
+
+
+def test_labels_may_come_by_name_and_many_columns_are_the_most_telling():
+    rng = np.random.default_rng(4)
+    y = rng.integers(0, 2, 200)
+    X = pd.DataFrame({f"c{j}": rng.normal(size=200) + (j % 2) * y for j in range(40)})
+    frame = X.assign(label=y)
+    model = NaiveBayes("gaussian").fit(frame, "label")
+    display = DensityDisplay.from_estimator(model, frame, "label")
+    names = [panel.name for panel in display.panels]
+    assert len(names) == plots.MOST_PANELS
+    assert {f"c{j}" for j in range(1, 40, 2)} <= set(names)
+    assert names == sorted(names, key=lambda name: int(name[1:]))
+
+
+def test_many_levels_and_many_classes():
+    rng = np.random.default_rng(5)
+    X = {"code": [f"level {k}" for k in rng.integers(0, 60, 900)], "x": rng.normal(size=900)}
+    y = rng.integers(0, 14, 900)
+    display = DensityDisplay.from_estimator(NaiveBayes({"code": "categorical"}).fit(X, y), X, y)
+    display.figure_.canvas.draw()
+    assert len(display.panels[0].at) == plots.MOST_LEVELS
+    assert (display.panels[0].data.sum(axis=1) < 1.0).all()
+
+
+def test_what_cannot_be_drawn_is_told(fitted):
+    model, X, y = fitted
+    with pytest.raises(ValueError, match="'nothing' is no column of this model. To draw are: height"):
+        DensityDisplay.from_estimator(model, X, y, columns=["nothing"])
+    with pytest.raises(ValueError, match="'z' is none of the classes"):
+        DensityDisplay.from_estimator(model, X, np.where(y == "a", "z", y))
+    counts = MultinomialNB().fit([[1, 0], [0, 2]], ["a", "b"])
+    with pytest.raises(ValueError, match="there is nothing to draw"):
+        DensityDisplay.from_estimator(counts, [[1, 0], [0, 2]], ["a", "b"])
+    with pytest.raises(ValueError, match="'x0' has no distribution of its own"):
+        DensityDisplay.from_estimator(counts, [[1, 0], [0, 2]], ["a", "b"], columns=["x0"])
+    text = NaiveBayes({"text": "text"}).fit({"text": ["red wine", "dark beer"]}, ["a", "b"])
+    with pytest.raises(ValueError, match="nothing to draw"):
+        DensityDisplay.from_estimator(text, {"text": ["red wine", "dark beer"]}, ["a", "b"])
+
+
+def test_without_matplotlib_the_error_says_what_to_install(fitted, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
+    with pytest.raises(ImportError, match=r'pip install "sunrise\[plots\]"'):
+        DensityDisplay.from_estimator(*fitted)
+
+
+def test_importing_sunrise_does_not_import_matplotlib():
+    import subprocess
+
+    code = "import sunrise, sys; assert 'matplotlib' not in sys.modules"
+    subprocess.run([sys.executable, "-c", code], check=True)
