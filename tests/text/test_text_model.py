@@ -307,3 +307,15 @@ def test_families_that_cannot_score_words_are_refused():
         sr.Text(sr.Poisson())
     with pytest.raises(ValueError, match="there is no model 'poisson' for text"):
         sr.Text("poisson")
+
+
+@pytest.mark.parametrize("ending", ["", ".gz"])
+def test_a_file_of_lines_is_a_list_of_documents(tmp_path, ending):
+    path = tmp_path / f"texts.txt{ending}"
+    texts = ["Zwei Gläser", "", "free prize", "\u0130stanbul now"]
+    data = "\r\n".join(texts).encode() + b"\r\n"
+    path.write_bytes(gzip.compress(data) if ending else data)
+    a, b = sr.TextNB().fit(path, [0, 1, 0, 1]), sr.TextNB().fit(texts, [0, 1, 0, 1])
+    np.testing.assert_array_equal(a.predict_proba(path), b.predict_proba(texts))
+    counted = sr.text.WordCounter().count(path)
+    assert (counted.matrix != sr.text.WordCounter().count(texts).matrix).nnz == 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from numbers import Integral, Real
+from os import PathLike
 from typing import Any, NamedTuple, Self, cast
 
 import numpy as np
@@ -30,6 +31,7 @@ from sunrise.support import Support
 from sunrise.terms import Term
 from sunrise.text.counter import Counted, WordCounter
 from sunrise.text.hashed import named_by_hash
+from sunrise.text.texts import lines_of
 from sunrise.text.vocabulary import Vocabulary
 from sunrise.threads import threads
 
@@ -352,7 +354,8 @@ class WordEvidence(NamedTuple):
 class TextNB(NaiveBayes):
     """Naive Bayes for documents, from raw strings to calibrated probabilities.
 
-    Takes a list, array, Series or Arrow column of strings; None is a missing document, which gets the class prior.
+    Takes a list, array, Series or Arrow column of strings, or the path of a file of lines. None is a missing document,
+    which gets the class prior.
     Words may appear at any time in `partial_fit`, and models merge by word.
 
     Parameters
@@ -494,7 +497,11 @@ class TextNB(NaiveBayes):
     def _open(self, X: Any, fitting: bool) -> Frame:
         """Documents as a table of one column."""
         if isinstance(X, str | bytes):
-            raise ValueError("X is one string. Pass a list of documents, [X] for a single one.")
+            raise ValueError(
+                "X is one string. Pass a list of documents, [X] for a single one; or the pathlib.Path of a file."
+            )
+        if isinstance(X, PathLike):
+            X = lines_of(X)
         if isinstance(X, dict) or len(getattr(X, "shape", (0,))) > 1:
             raise ValueError(
                 "TextNB takes the documents themselves: a list, array or Series of strings. For a table of several "

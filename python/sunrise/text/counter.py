@@ -163,8 +163,9 @@ class WordCounter:
     def count(self, texts: Any, vocabulary: Vocabulary | None = None, n_jobs: int | None = None) -> Counted:
         """Count the tokens of texts; with a vocabulary, only those in it.
 
-        `texts` are a list, a tuple or an array of str (or bytes of UTF-8), or a column of pandas, polars or pyarrow,
-        whose strings are read where they lie. None, NaN and null are missing texts.
+        `texts` are a list, a tuple or an array of str (or bytes of UTF-8), a column of pandas, polars or pyarrow, whose
+        strings are read where they lie, or the path of a file, each line of which is a text. None, NaN and null are
+        missing texts.
         """
         if vocabulary is not None:
             if self.hash_bits is not None:

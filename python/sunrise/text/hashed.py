@@ -19,7 +19,7 @@ def named_by_hash(counted: Counted, vocabulary: Vocabulary | None) -> Counted:
 
     >>> from sunrise.text import WordCounter
     >>> named_by_hash(WordCounter(hash_bits=8).count(["one two one"]), None).words.tolist()
-    ['#0000000067', '#0000000234']
+    ['#0000000016', '#0000000182']
     """
     if vocabulary is None:
         numbers = np.unique(counted.indices).astype(np.int64)

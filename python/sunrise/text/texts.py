@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import gzip
 from collections.abc import Iterator, Mapping, Set
+from os import PathLike
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,6 +21,8 @@ def as_texts(texts: Any) -> list[Any] | _native.ArrowColumn:
     """
     if type(texts) is list or isinstance(texts, _native.ArrowColumn):
         return texts
+    if isinstance(texts, PathLike):
+        return lines_of(texts)
     if isinstance(texts, str | bytes | bytearray | memoryview | Mapping | Set):
         raise TypeError(
             f"texts must be a list, an array or a column of str, and this is one {type(texts).__name__}; "
@@ -34,6 +39,25 @@ def as_texts(texts: Any) -> list[Any] | _native.ArrowColumn:
     raise TypeError(
         f"texts must be a list, an array or a column of str, and this is of type {type(texts).__name__}"
     )
+
+
+def lines_of(path: PathLike[str]) -> list[bytes]:
+    """The lines of a file, each a text; a file that ends in .gz is unpacked.
+
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "texts.txt"
+    ...     _ = path.write_text("one text\\nanother\\n")
+    ...     lines_of(path)
+    [b'one text', b'another']
+    """
+    file = Path(path)
+    data = gzip.decompress(file.read_bytes()) if file.suffix == ".gz" else file.read_bytes()
+    lines = data.split(b"\n")
+    if not lines[-1]:
+        lines.pop()  # the last line ends as all others do
+    return [line.removesuffix(b"\r") for line in lines]
 
 
 def _of_array(array: Any) -> list[Any]:
