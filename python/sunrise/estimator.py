@@ -22,6 +22,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sunrise import _native, labels
 from sunrise.alert import alert
 from sunrise.arrays import Floats, Labels
+from sunrise.choose import choices_by_score
 from sunrise.data import read, write
 from sunrise.data.align import align, label_column
 from sunrise.data.batch import Batch, Block
@@ -36,7 +37,7 @@ from sunrise.infer import choice_of_matrix
 from sunrise.linear import LinearForm
 from sunrise.observe import Observer
 from sunrise.present import counted, present
-from sunrise.schema import Schema
+from sunrise.schema import Choice, Schema, given_choices
 from sunrise.score import scored
 from sunrise.stats import NeverSeenError, Stats
 from sunrise.summary import AtAGlance
@@ -327,13 +328,29 @@ class NaiveBayes(ClassifierMixin, Uses, Honest, AtAGlance):  # type: ignore[misc
             return observer.frame(align(table, schema), schema, settings.families)
         if watch and self._calibrate_as() != "columns":
             observer = replace(observer, glimpse=Glimpse.of(table.n_rows))
-        schema, stats = observer.frame(table, None, settings.families)
+        schema, stats = observer.frame(
+            table, None, settings.families, self._scored_choices(observer, table, settings)
+        )
         self._name_columns(schema)
         if observer.glimpse is not None and (
             pairs := observer.glimpse.pairs(observer.codes[observer.glimpse.rows])
         ):
             alert(told(pairs, [str(name) for name in schema.names]), DuplicateColumnsWarning)
         return replace(schema, label=label), stats
+
+    def _scored_choices(self, observer: Observer, table: Frame, settings: Settings) -> dict[int, Choice]:
+        """Families of columns of numbers, by what they tell of the class, where that is asked for."""
+        families = settings.families
+        if not isinstance(families, dict) and families != "auto":
+            return {}
+        given = given_choices(families, table.names)
+        open_ = [j for j, choice in enumerate(given) if choice is None]
+        if isinstance(families, dict):
+            fast = {
+                name for name, wanted in families.items() if isinstance(wanted, str) and wanted == "auto-fast"
+            }
+            open_ = [j for j in open_ if table.names[j] not in fast]
+        return choices_by_score(observer, table, settings, open_)
 
     def _observer(self, who: str, settings: Settings, y: Any, sample_weight: Any, n_rows: int) -> Observer:
         classes, codes = read.target(who, y, n_rows)

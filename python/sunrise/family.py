@@ -96,6 +96,11 @@ class Family(ABC):
         """Why a column that looks like this should be of this family; None if it should not."""
         return None
 
+    @classmethod
+    def may_be(cls, look: Look) -> bool:
+        """Whether a column of numbers that looks like this may be of this family, so that it is worth trying."""
+        return False
+
     @property
     @abstractmethod
     def support(self) -> Support:

@@ -92,7 +92,7 @@ def choice_of_matrix(families: Any, block: Block) -> Choice:
             "A sparse matrix is one block: give one family for all of it, not a dict. "
             "To mix families, pass the columns as a dense table."
         )
-    if not (isinstance(families, str) and families == "auto"):
+    if not (isinstance(families, str) and families in ("auto", "auto-fast")):
         return Choice(named_family(families), "given for all columns")
     cells = block.native((X,))[0]
     stored = cells[~np.isnan(cells)]

@@ -128,6 +128,24 @@ class LeaveOneOut:
             every[at] = self._known_impossible(int(places[at]), k)
         return every
 
+    def by_column(self, k: int) -> Floats:
+        """The mean log-probability of the rows' classes by each column of block k alone, taken out of it."""
+        n_columns = len(self.fitted.parts[k].columns)
+        weight = np.where(self.alone, 0.0, np.ones(self.batch.n_rows) if self.weight is None else self.weight)
+        total = np.zeros(n_columns)
+        step = max(1, array.PIECE // max(1, n_columns * len(self.fitted.classes)))
+        for start in range(0, self.batch.n_rows, step):
+            rows = slice(start, min(start + step, self.batch.n_rows))
+            y, here = self.y[rows], weight[rows]
+            scores = self.cells(k, rows) + self._prior(rows)[:, :, None]
+            top = scores.max(axis=1)
+            own = scores[np.arange(len(y)), y]
+            with np.errstate(divide="ignore", invalid="ignore"):
+                told = own - top - np.log(np.exp(scores - top[:, None]).sum(axis=1))
+            told = np.where(np.isneginf(top), self._prior(rows)[np.arange(len(y)), y][:, None], told)
+            total += (np.where(here[:, None] > 0, told, 0.0) * here[:, None]).sum(axis=0)
+        return np.asarray(total / max(weight.sum(), 1e-300))
+
     def block(self, k: int) -> Floats:
         """What block k adds to the scores of all rows, before any calibration: rows x classes."""
         if self.fitted.parts[k].family.shared:

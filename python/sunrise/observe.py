@@ -41,9 +41,16 @@ class Observer:
         family.check(block.shape[1])
         return self._stats([self._add_up(block, family.terms, family.kept, names)])
 
-    def frame(self, table: Frame, schema: Schema | None, families: Any) -> tuple[Schema, Stats]:
-        """Statistics of a frame, and its schema, which is chosen here where there is none yet."""
+    def frame(
+        self, table: Frame, schema: Schema | None, families: Any, found: dict[int, Choice] | None = None
+    ) -> tuple[Schema, Stats]:
+        """Statistics of a frame, and its schema, which is chosen here where there is none yet.
+
+        `found` are families of columns that were chosen before.
+        """
         choices = given_choices(families, table.names) if schema is None else list(schema.choices)
+        for j in found or {}:
+            choices[j] = (found or {})[j]
         alone: dict[int, Any] = {}
         for j, choice in enumerate(choices):
             if choice is not None and choice.family is None:

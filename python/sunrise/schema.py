@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from functools import cached_property
 from typing import Any
@@ -40,6 +40,8 @@ class Choice:
 
     #: Whether it was chosen for want of data, not for what the column is.
     is_uninformed: bool = False
+    #: What the families that were tried told of the class, in nats a row: the greatest was chosen.
+    scores: dict[str, float] | None = field(default=None, compare=False)
 
     @property
     def shape(self) -> tuple[Any, ...] | None:
@@ -259,7 +261,7 @@ def named_family(wanted: Any, column: Any = None) -> Family:
 
 def given_choices(families: Any, names: tuple[Any, ...]) -> list[Choice | None]:
     """What the user chose for every column; None where it is to be inferred."""
-    if isinstance(families, str) and families == "auto":
+    if isinstance(families, str) and families in ("auto", "auto-fast"):
         return [None] * len(names)
     if not isinstance(families, dict):
         return [Choice(named_family(families), "given for all columns", "all")] * len(names)
@@ -267,7 +269,7 @@ def given_choices(families: Any, names: tuple[Any, ...]) -> list[Choice | None]:
     place = {name: j for j, name in enumerate(names)}
     for key, wanted in families.items():
         alone = _is_name(key, place)
-        if isinstance(wanted, str) and wanted == "auto":
+        if isinstance(wanted, str) and wanted in ("auto", "auto-fast"):
             continue
         family = None if wanted is None else named_family(wanted, key)
         if alone and family is not None and family.joint and not family.alone:

@@ -16,6 +16,7 @@ from sunrise.evidence import CountsOfCounts
 from sunrise.families.categorical import Categorical, CategoricalParams
 from sunrise.family import Family
 from sunrise.forms import Table
+from sunrise.look import Look
 from sunrise.smoothing import Smoothed
 from sunrise.stats import Counts
 from sunrise.support import REAL, Support
@@ -77,6 +78,11 @@ class Binned(Smoothed, Family):
                 f"edges is {self.edges!r}; it must be one of {', '.join(map(repr, WAYS))}, or the edges "
                 f"themselves.{hint}"
             )
+
+    @classmethod
+    def may_be(cls, look: Look) -> bool:
+        """Any numbers."""
+        return True
 
     @property
     def support(self) -> Support:

@@ -74,6 +74,11 @@ class Categorical(Smoothed, Family):
             return f"{look.distinct} categories{look.told_numbers}"
         return f"{look.distinct} different whole numbers" if look.whole and look.distinct <= 20 else None
 
+    @classmethod
+    def may_be(cls, look: Look) -> bool:
+        """Whole numbers of which there are few."""
+        return look.whole and look.distinct <= 20
+
     @property
     def support(self) -> Support:
         """Level codes."""

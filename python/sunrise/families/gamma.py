@@ -13,6 +13,7 @@ from sunrise.conjugate import log
 from sunrise.family import Complaint, Family
 from sunrise.forms import Linear, side_by_side
 from sunrise.information import CUTS
+from sunrise.look import Look
 from sunrise.priors import LEAST, PooledRow, beyond, forgotten, rounding, same_cells, too_large, with_spread
 from sunrise.special import digamma_lag
 from sunrise.stats import Sums
@@ -60,6 +61,11 @@ class Gamma(PooledRow, Family):
 
     def __post_init__(self) -> None:
         self.check_row(2)
+
+    @classmethod
+    def may_be(cls, look: Look) -> bool:
+        """Numbers above 0."""
+        return look.low > 0
 
     @property
     def support(self) -> Support:

@@ -92,6 +92,11 @@ class Gaussian(NormalPrior, Family):
             return f"whole numbers {look.told_dispersion}"
         return "whole numbers" if look.whole else "measurements"
 
+    @classmethod
+    def may_be(cls, look: Look) -> bool:
+        """Any numbers."""
+        return True
+
     @property
     def support(self) -> Support:
         """Any finite number."""

@@ -12,6 +12,7 @@ from sunrise.conjugate import Beta, log
 from sunrise.family import Family
 from sunrise.forms import Form, Linear, Pointwise
 from sunrise.information import MOST_COUNTS
+from sunrise.look import Look
 from sunrise.priors import TwoNumbers, as_classes
 from sunrise.special import log_rising
 from sunrise.stats import Sums
@@ -50,6 +51,11 @@ class Geometric(TwoNumbers, Family):
 
     def __post_init__(self) -> None:
         self.read_prior()
+
+    @classmethod
+    def may_be(cls, look: Look) -> bool:
+        """Counts."""
+        return look.counts
 
     @property
     def support(self) -> Support:

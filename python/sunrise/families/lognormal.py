@@ -13,6 +13,7 @@ from sunrise.conjugate import NormalInverseGamma
 from sunrise.family import Complaint, Family
 from sunrise.forms import Form, Linear
 from sunrise.information import CUTS
+from sunrise.look import Look
 from sunrise.moments import Moments
 from sunrise.priors import NormalPrior, given_normal, no_likelihood, student
 from sunrise.stats import per_row
@@ -41,6 +42,11 @@ class LogNormal(NormalPrior, Family):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "prior", given_normal(self.prior))
+
+    @classmethod
+    def may_be(cls, look: Look) -> bool:
+        """Numbers above 0."""
+        return look.low > 0
 
     @property
     def support(self) -> Support:

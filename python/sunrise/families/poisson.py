@@ -66,6 +66,11 @@ class Poisson(TwoNumbers, Family):
             return f"counts {look.told_dispersion}"
         return None
 
+    @classmethod
+    def may_be(cls, look: Look) -> bool:
+        """Counts."""
+        return look.counts
+
     @property
     def support(self) -> Support:
         """Whole counts."""
