@@ -38,6 +38,7 @@ ROOMS = [
             "information",
             "levels",
             "look",
+            "polya",
             "priors",
             "schema",
             "special",

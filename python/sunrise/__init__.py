@@ -18,6 +18,11 @@ from sunrise.families.bernoulli import Bernoulli, BernoulliNB
 from sunrise.families.beta import Beta
 from sunrise.families.categorical import Categorical, CategoricalNB
 from sunrise.families.complement import Complement, ComplementNB
+from sunrise.families.dirichlet_multinomial import (
+    DirichletMultinomial,
+    DirichletMultinomialNB,
+    NotConvergedWarning,
+)
 from sunrise.families.exponential import Exponential
 from sunrise.families.gamma import Gamma
 from sunrise.families.gaussian import Gaussian, GaussianNB
@@ -44,6 +49,8 @@ __all__ = [
     "ColumnNamesWarning",
     "Complement",
     "ComplementNB",
+    "DirichletMultinomial",
+    "DirichletMultinomialNB",
     "DuplicateColumnsWarning",
     "Exponential",
     "FirstBatchWarning",
@@ -58,6 +65,7 @@ __all__ = [
     "Multinomial",
     "MultinomialNB",
     "NaiveBayes",
+    "NotConvergedWarning",
     "Poisson",
     "PoissonNB",
     "Text",

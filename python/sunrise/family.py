@@ -77,6 +77,8 @@ class Family(ABC):
     joint: ClassVar[bool] = False
     #: Whether every column is a block of its own.
     alone: ClassVar[bool] = False
+    #: Whether its statistics are of whole rows, so that its columns have to be read together.
+    of_rows: ClassVar[bool] = False
     #: Whether its cells are documents, read as counts of their words.
     reads_text: ClassVar[bool] = False
     #: Whether a row has part in the parameters of other classes than its own.

@@ -56,7 +56,9 @@ class Observer:
             choices[j] = choice if schema else replace(choice, kind=column.kind)
             if choice.family is None:
                 continue
-            if table.matrix is None or choice.family.reads_levels or choice.family.reads_text:
+            if choice.family.of_rows:
+                pass  # it is read with the others of its block
+            elif table.matrix is None or choice.family.reads_levels or choice.family.reads_text:
                 alone[j] = self._column(j, column, choice.family) if stats is None else stats
             if self.glimpse is not None and not (choice.family.reads_levels or choice.family.reads_text):
                 self.glimpse.numbers[j] = column.numbers(self.glimpse.rows)
