@@ -349,8 +349,8 @@ class Pointwise:
 class Polya:
     """Counts drawn from an urn per class, to which everything drawn returns with one more of its kind.
 
-    A row adds log_rising(a_j, n_j) for each of its counts, less log_rising(sum of a, sum of n). What the length of a row
-    takes from all of its counts is told to each of them in proportion. Missing counts are as if their columns were
+    A row adds log_rising(a_j, n_j) for each of its counts, less log_rising(sum of a, sum of n). What the length of a
+    row takes from all of its counts is told to each of them in proportion. Missing counts are as if their columns were
     not there; so are columns that are not known.
 
     >>> import numpy as np

@@ -1,14 +1,14 @@
-"""The Polya distribution (Dirichlet-compound multinomial): its parameters of greatest likelihood, from counts of counts.
+"""The Polya distribution (Dirichlet-compound multinomial): its parameters of greatest likelihood.
 
-A row of counts n_k with total n has the log probability sum_k log_rising(alpha_k, n_k) - log_rising(s, n), where s is the
-sum of the alphas. With C_kj the weight of the rows whose count of column k is above j, and D_j that of the rows whose
-total is above j, the slope of the log likelihood in alpha_k is (Minka 2012)
+A row of counts n_k with total n has the log probability sum_k log_rising(alpha_k, n_k) - log_rising(s, n), where s is
+the sum of the alphas. With C_kj the weight of the rows whose count of column k is above j, and D_j that of the rows
+whose total is above j, the slope of the log likelihood in alpha_k is (Minka 2012)
 
     sum_j C_kj / (alpha_k + j) - sum_j D_j / (s + j)
 
 so at an optimum every alpha_k follows from the one number D = sum_j D_j / (s + j), and what is left to solve is one
-equation in s: the alphas that D(s) makes must add up to s. Newton's steps on its logarithm, kept within what is known to
-enclose the solution, need about six rounds; no special function and no start is needed.
+equation in s: the alphas that D(s) makes must add up to s. Newton's steps on its logarithm, kept within what is known
+to enclose the solution, need about six rounds and no special function.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class PolyaFit(NamedTuple):
     alpha: Floats
     iterations: Integers
     change: Floats
-    converged: Integers
+    converged: Mask
     boundary: Integers
 
 
@@ -122,17 +122,18 @@ class Levels(NamedTuple):
 
     def some(self, which: Mask) -> Levels:
         """Some of them."""
-        return Levels(*(part[which] for part in self))
+        return Levels(self.c[which], self.column[which], self.code[which], self.weight[which])
 
 
-def fit(stats: Counts, tolerance: float = 1e-12, most: int = 100) -> PolyaFit:
+def likeliest(stats: Counts, tolerance: float = 1e-12, most: int = 100) -> PolyaFit:
     """The alphas of greatest likelihood of every class; 0 for columns that it never counted.
 
     `stats` hold, for every column, how often each count from 1 is there, and in a last column the totals of the rows
     in the same way.
 
+    >>> import numpy as np
     >>> rows = np.array([[5, 0, 1], [0, 4, 2], [3, 3, 0], [1, 0, 6]])
-    >>> fit(counts_of_counts(rows, np.ones((1, 4)))).alpha.round(6)
+    >>> likeliest(counts_of_counts(rows, np.ones((1, 4)))).alpha.round(6)
     array([[0.594683, 0.399321, 0.573799]])
     """
     n_classes, n_columns = len(stats.weight), stats.n_columns - 1
@@ -144,12 +145,12 @@ def fit(stats: Counts, tolerance: float = 1e-12, most: int = 100) -> PolyaFit:
     c, column = cells.c[first], cells.column[first]
 
     def per(values: Floats) -> Floats:
-        return np.bincount(place, values, len(c))
+        return np.asarray(np.bincount(place, values, len(c)), float)
 
     def per_class(values: Floats, of: Integers = c) -> Floats:
-        return np.bincount(of, values, n_classes)
+        return np.asarray(np.bincount(of, values, n_classes), float)
 
-    # How much of a column was counted, in how many rows, and how many pairs it makes, twice; then the same of whole rows.
+    # How much of a column was counted, in how many rows, and twice how many pairs it makes; the same of whole rows.
     drawn, held = per(cells.weight * cells.code), per(cells.weight)
     pairs = per_class(per(cells.weight * cells.code * (cells.code - 1.0)) / drawn)
     total, n_rows = per_class(rows.weight * rows.code, rows.c), per_class(rows.weight, rows.c)
@@ -217,7 +218,9 @@ class _Problem:
                 step = np.where(steepness > 0, gap / steepness, np.inf * gap)
             new = log_s + np.clip(np.where(gap == 0, 0.0, step), -3.0, 3.0)
             with np.errstate(invalid="ignore"):
-                new = np.where((new <= low) | (new >= high), np.where(gap == 0, log_s, 0.5 * (low + high)), new)
+                new = np.where(
+                    (new <= low) | (new >= high), np.where(gap == 0, log_s, 0.5 * (low + high)), new
+                )
             todo = ~far & (change > tolerance)
             # What is no more than rounding of the sums is no change.
             moved = np.where(np.abs(gap) <= 4e-15, 0.0, np.abs(new - log_s))
@@ -251,7 +254,9 @@ def counts_of_counts(x: Floats, member: Floats) -> RowCounts:
         rows.append((member > 0).astype(np.int64) @ at.astype(np.int64))
         weight.append(member @ at)
         offsets.append(offsets[-1] + len(levels))
-    return RowCounts(np.array(offsets), np.concatenate(found), np.concatenate(rows, 1), np.concatenate(weight, 1))
+    return RowCounts(
+        np.array(offsets), np.concatenate(found), np.concatenate(rows, 1), np.concatenate(weight, 1)
+    )
 
 
 def with_background(alpha: Floats, pooled: Floats, share: float) -> Floats:
@@ -271,4 +276,5 @@ def log_likelihood(stats: Counts, alpha: Floats) -> Floats:
     of_rows = levels.column == n_columns
     wide = np.concatenate([alpha, alpha.sum(axis=1, keepdims=True)], axis=1)
     rises = log_rising(wide[levels.c, levels.column], levels.code.astype(np.float64))
-    return np.bincount(levels.c, np.where(of_rows, -1.0, 1.0) * levels.weight * rises, len(alpha))
+    signed = np.where(of_rows, -levels.weight, levels.weight)
+    return np.asarray(np.bincount(levels.c, signed * rises, len(alpha)), float)

@@ -23,7 +23,16 @@ from sklearn.utils.estimator_checks import (
     check_param_validation,
     parametrize_with_checks,
 )
-from sunrise import BernoulliNB, CategoricalNB, ComplementNB, GaussianNB, MultinomialNB, NaiveBayes, PoissonNB
+from sunrise import (
+    BernoulliNB,
+    CategoricalNB,
+    ComplementNB,
+    DirichletMultinomialNB,
+    GaussianNB,
+    MultinomialNB,
+    NaiveBayes,
+    PoissonNB,
+)
 
 FIVE = [GaussianNB, BernoulliNB, MultinomialNB, ComplementNB, CategoricalNB]
 five = pytest.mark.parametrize("cls", FIVE)
@@ -40,7 +49,7 @@ def expected_failures(estimator):
             "check_sample_weight_equivalence_on_sparse_data": FRACTIONS,
             "check_classifiers_one_label_sample_weights": FRACTIONS,
         }
-    if isinstance(estimator, PoissonNB):
+    if isinstance(estimator, PoissonNB | DirichletMultinomialNB):
         return {
             "check_positive_only_tag_during_fit": "finds fractions before it finds negative numbers",
             "check_class_weight_classifiers": FRACTIONS,
@@ -54,7 +63,8 @@ def expected_failures(estimator):
 
 
 @parametrize_with_checks(
-    [cls() for cls in [*FIVE, PoissonNB, NaiveBayes]], expected_failed_checks=expected_failures
+    [cls() for cls in [*FIVE, PoissonNB, DirichletMultinomialNB, NaiveBayes]],
+    expected_failed_checks=expected_failures,
 )
 @pytest.mark.filterwarnings("ignore")
 def test_estimator_checks(estimator, check):
@@ -73,6 +83,7 @@ def test_parameters_of_the_table_model_are_validated():
     # Its columns go by name in any order, so scikit-learn's check of their order is not for it.
     check_param_validation("NaiveBayes", NaiveBayes())
     check_param_validation("PoissonNB", PoissonNB())
+    check_param_validation("DirichletMultinomialNB", DirichletMultinomialNB())
 
 
 @pytest.fixture(scope="module")

@@ -44,16 +44,13 @@ pub fn log_rising(a: f64, n: f64) -> f64 {
         let near: f64 = (0..steps as usize).map(|k| (n / (a + k as f64)).ln_1p()).sum();
         return log_rising_far(a + steps, n) - near;
     }
-    let near = if a < PLAIN.end { n.min(FACTORS as f64).min(steps.max(4.0)) } else { 0.0 };
-    // The first factor may be next to nothing: apart from the others it does not take them out of range.
-    let product = (1..near as usize).fold(1.0, |product, k| product * (a + k as f64));
-    let first = if near > 0.0 { (if a < PLAIN.start { product } else { a * product }).ln() } else { 0.0 };
-    let first = if near > 0.0 && a < PLAIN.start { first + a.ln() } else { first };
-    if n > near {
-        let rest = a + near;
-        return first + if rest < FAR { log_rising(rest, n - near) } else { log_rising_far(rest, n - near) };
+    if a < PLAIN.start {
+        // Next to nothing: apart from the others it does not take them out of range.
+        return a.ln() + log_rising(a + 1.0, n - 1.0);
     }
-    first
+    let near = if a < PLAIN.end { n.min(steps.max(4.0)) } else { 0.0 };
+    let product = (0..near as usize).fold(1.0, |product, k| product * (a + k as f64));
+    product.ln() + if n > near { log_rising_far(a + near, n - near) } else { 0.0 }
 }
 
 /// Urns, one for each class.

@@ -79,7 +79,9 @@ class DirichletMultinomial(Family):
 
     def __post_init__(self) -> None:
         if not (isinstance(self.background, Real) and 0.0 <= float(self.background) < 1.0):
-            raise ValueError(f"background is {self.background!r}; it must be a share from 0 to below 1, such as 0.1.")
+            raise ValueError(
+                f"background is {self.background!r}; it must be a share from 0 to below 1, such as 0.1."
+            )
         if self.alpha is not None:
             alpha = np.atleast_2d(np.asarray(self.alpha, dtype=float))
             if not (np.isfinite(alpha) & (alpha >= 0)).all():
@@ -99,8 +101,8 @@ class DirichletMultinomial(Family):
         j = int(np.argmax(wrong))
         return Complaint(
             j,
-            f"has {stats.missing[j]} missing counts, and {self.name} learns from the totals of whole rows. Give 0 where "
-            "nothing was counted, leave out those rows or the column, or use multinomial, which can do without them.",
+            f"has {stats.missing[j]} missing counts, and {self.name} cannot learn from rows without a total. Give 0 "
+            "where nothing was counted, leave those rows or the column out, or use multinomial, which can.",
         )
 
     def frozen(self, stats: Counts) -> Self:
@@ -108,20 +110,17 @@ class DirichletMultinomial(Family):
         if self.alpha is not None:
             shape = len(stats.rows), stats.n_columns - 1
             return self.changed(alpha=np.broadcast_to(self.alpha, shape))
-        found = polya.fit(stats, self.tol, self.max_iter)
+        found = polya.likeliest(stats, self.tol, self.max_iter)
         convergence, alpha = Convergence(*found[1:]), found.alpha
-        if self.estimate == "mle":
-            share, blind = 0.0, not alpha.any(axis=1).all()
-        else:
-            share, blind = float(self.background), True
-        if blind or share > 0.0:
-            pooled = polya.fit(stats.pooled(), self.tol, self.max_iter)
+        share = 0.0 if self.estimate == "mle" else float(self.background)
+        if share > 0.0 or not alpha.any(axis=1).all():
+            pooled = polya.likeliest(stats.pooled(), self.tol, self.max_iter)
             alpha = polya.with_background(alpha, pooled.alpha, share)
         if not convergence.converged.all():
             alert(
                 f"The alphas of {int((~convergence.converged).sum())} classes of {self.name} have not converged after "
-                f"max_iter={self.max_iter} rounds: their sum still changed by {convergence.change.max():.1g} of itself. "
-                "Raise max_iter, or tol.",
+                f"max_iter={self.max_iter} rounds: their sum still changed by {convergence.change.max():.1g} of "
+                "itself. Raise max_iter, or tol.",
                 NotConvergedWarning,
             )
         return self.changed(alpha=alpha, convergence=convergence)
@@ -136,17 +135,17 @@ class DirichletMultinomial(Family):
         return np.full((len(stats.rows), 1), np.nan)
 
     def left_out_rows(self, stats: Counts, rows: Cells, y: Codes, w: Floats) -> Floats:
-        """The score under the alphas as they are, which makes it approximate; infinite for rows that were never there."""
+        """The score under the alphas as they are, which is approximate; infinite for rows that were never there."""
         alpha, c = self.frozen(stats).alpha, y[rows.row]
         known = alpha.any(axis=0)[rows.column]
         length = rows.by_row(np.where(known, rows.x, 0.0))
         total = alpha.sum(axis=1)[y]
         found = rows.by_row(np.where(known, log_rising(alpha[c, rows.column], rows.x), 0.0))
         found -= np.where(total > 0, log_rising(np.where(total > 0, total, 1.0), length), 0.0)
-        if stats.n_columns and len(stats.codes) == 0:  # a given alpha with no counts behind it
-            return found
         at = stats.places(rows.column, rows.x.astype(np.int64))
-        there = (at >= 0) & (stats.rows[c, at] > 0) & (stats.weight[c, at] >= w[rows.row] * (1.0 - 1e-9))
+        there = at >= 0
+        c, at, w = c[there], at[there], w[rows.row][there]
+        there[there] = (stats.rows[c, at] > 0) & (stats.weight[c, at] >= (1.0 - 1e-9) * w)
         return np.where(rows.by_row(~there) > 0, np.inf, found)
 
     def form(self, params: DirichletMultinomialParams) -> Polya:
@@ -160,7 +159,7 @@ class DirichletMultinomial(Family):
     def outcomes(self, params: DirichletMultinomialParams) -> Floats:
         """There are none: what is drawn next depends on what was drawn."""
         raise ValueError(
-            f"the draws of {self.name} depend on each other, so it has no mutual information by column; use multinomial."
+            f"the draws of {self.name} depend on each other, so no column has mutual information; use multinomial."
         )
 
     def sample(self, params: DirichletMultinomialParams, y: Codes, rng: np.random.Generator) -> Floats:
@@ -278,7 +277,9 @@ class DirichletMultinomialNB(OneFamily):
         table = given.matrix("alpha", alpha, lowest=0.0)
         if (empty := ~table.any(axis=1)).any():
             label = given.classes.tolist()[int(np.argmax(empty))]
-            raise ValueError(f"alpha must be above 0 for some column in every class; for {label!r} it is all 0")
+            raise ValueError(
+                f"alpha must be above 0 for some column in every class; for {label!r} it is all 0"
+            )
         none = len(table), 0
         counts = RowCounts(
             np.zeros(table.shape[1] + 2, np.int64),
@@ -294,6 +295,6 @@ class DirichletMultinomialNB(OneFamily):
 
     def _refuse(self) -> NoReturn:
         raise ValueError(
-            f"This {type(self).__name__} was made from given alphas. No rows stand behind them, so it cannot be updated, "
-            "merged or asked for leave-one-out. Fit one to data."
+            f"This {type(self).__name__} was made from given alphas. No rows stand behind them, so it cannot be "
+            "updated, merged or asked for leave-one-out. Fit one to data."
         )
