@@ -234,6 +234,11 @@ class DirichletMultinomialNB(OneFamily):
         "How the alphas were found, class by class; None where they were given.",
     )
 
+    n_iter_ = Fitted(
+        lambda self: int(np.max(getattr(self.convergence_, "iterations", 1), initial=1)),
+        "The most rounds that the alphas of a class took.",
+    )
+
     def __init__(
         self,
         *,
@@ -288,6 +293,11 @@ class DirichletMultinomialNB(OneFamily):
             np.empty(none),
         )
         return cls(alpha=table)._from_stats(given, (counts,), table.shape[1], feature_names)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.poor_score = True  # the checks feed it numbers that are no counts
+        return tags
 
     def _refuse_fixed_parameters(self) -> None:
         if self.__dict__.get("_fixed"):
