@@ -39,6 +39,7 @@ ROOMS = [
             "information",
             "levels",
             "look",
+            "polya",
             "priors",
             "schema",
             "special",

@@ -19,6 +19,11 @@ from sunrise.families.beta import Beta
 from sunrise.families.binned import Binned
 from sunrise.families.categorical import Categorical, CategoricalNB
 from sunrise.families.complement import Complement, ComplementNB
+from sunrise.families.dirichlet_multinomial import (
+    DirichletMultinomial,
+    DirichletMultinomialNB,
+    NotConvergedWarning,
+)
 from sunrise.families.exponential import Exponential
 from sunrise.families.gamma import Gamma
 from sunrise.families.gaussian import Gaussian, GaussianNB
@@ -47,6 +52,8 @@ __all__ = [
     "ColumnNamesWarning",
     "Complement",
     "ComplementNB",
+    "DirichletMultinomial",
+    "DirichletMultinomialNB",
     "DuplicateColumnsWarning",
     "Exponential",
     "FirstBatchWarning",
@@ -61,6 +68,7 @@ __all__ = [
     "Multinomial",
     "MultinomialNB",
     "NaiveBayes",
+    "NotConvergedWarning",
     "Odds",
     "Poisson",
     "PoissonNB",

@@ -73,6 +73,9 @@ def moments_of(
 def counts_of(
     x: Cells, y: Codes, w: Floats | None, classes: int, threads: int
 ) -> tuple[Integers, Integers, Integers, Floats]: ...
+def stored_of(
+    x: Cells, y: Codes, w: Floats | None, classes: int, threads: int
+) -> tuple[Integers, Integers, Integers, Floats]: ...
 def score(
     blocks: list[tuple[str, tuple[Any, ...]]],
     log_prior: Floats,

@@ -79,6 +79,8 @@ class Family(ABC):
     alone: ClassVar[bool] = False
     #: Whether its statistics of all rows are those of any parts of them, added up.
     additive: ClassVar[bool] = True
+    #: Whether its statistics are of whole rows, so that its columns have to be read together.
+    of_rows: ClassVar[bool] = False
     #: Whether its cells are documents, read as counts of their words.
     reads_text: ClassVar[bool] = False
     #: Whether its cells are numbers that are counted by the bin they fall into.

@@ -65,7 +65,8 @@ class Observer:
             choices[j] = choice if schema else replace(choice, kind=column.kind)
             if choice.family is None:
                 continue
-            if table.matrix is None or choice.family.reads_apart:
+            together = choice.family.of_rows  # it is read with the others of its block
+            if not together and (table.matrix is None or choice.family.reads_apart):
                 alone[j] = self._column(j, column, choice.family) if stats is None else stats
             if self.glimpse is not None and not (choice.family.reads_levels or choice.family.reads_text):
                 self.glimpse.numbers[j] = column.numbers(self.glimpse.rows)

@@ -253,6 +253,9 @@ class Counts:
 
     def _places(self, other: Counts) -> Positions | None:
         """Where the levels of another are among these, if all of them are."""
+        if not self.is_named and len(other.codes):
+            places = self.places(other.column, other.codes)
+            return None if (places < 0).any() else places
         places = np.empty(len(other.codes), np.intp)
         for j in np.flatnonzero(np.diff(other.offsets)).tolist():
             mine, theirs = self.levels(j), other.levels(j)
@@ -261,6 +264,26 @@ class Counts:
                 return None
             places[other.offsets[j] : other.offsets[j + 1]] = self.offsets[j] + at
         return places
+
+    def places(self, column: Positions, codes: NDArray[Any]) -> Positions:
+        """Where levels of these columns and codes are among these; -1 where they are not."""
+        mine = np.stack([self.column, self.codes]).astype(np.int64)
+        if len(self.codes) == 0 or len(codes) == 0:
+            return np.full(len(codes), -1)
+        wide = int(max(self.codes.max(), codes.max())) + 1
+        if self.n_columns * wide < 2**62:
+            keys, wanted = mine[0] * wide + mine[1], column * wide + codes
+        else:  # too large to be told as one number
+            _, numbers = np.unique(np.concatenate([self.codes, codes]), return_inverse=True)
+            wide, n = int(numbers.max()) + 1, len(self.codes)
+            keys, wanted = mine[0] * wide + numbers[:n], column * wide + numbers[n:]
+        at = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+        return np.where(keys[at] == wanted, at, -1)
+
+    def pooled(self) -> Counts:
+        """Take all classes as one."""
+        rows, weight = (a.sum(axis=0, keepdims=True) for a in (self.rows, self.weight))
+        return replace(self, rows=rows, weight=weight)
 
     def __add__(self, other: Counts) -> Counts:
         if (places := self._places(other)) is not None:  # nothing new: a small batch costs little
@@ -430,6 +453,49 @@ class Words(Counts):
     def observed(self) -> Integers:
         """Documents, as rows."""
         return np.asarray(self.rows[:, :1].sum(axis=0))
+
+
+@dataclass(frozen=True)
+class RowCounts(Counts):
+    """Rows of counts: how often each count from 1 is in each column, and in a last column each total of the rows.
+
+    Zeros are not kept, but for rows of nothing but zeros; in other columns the code 0 stands for missing counts.
+    """
+
+    @property
+    def observed(self) -> Integers:
+        """Observed cells of every column, as rows."""
+        return np.asarray(self.rows[:, self.offsets[-2] :].sum() - self.missing)
+
+    @property
+    def missing(self) -> Integers:
+        """Missing counts of every column, as rows."""
+        unknown = self.rows.sum(axis=0) * (self.codes == 0)
+        return np.asarray(self.by_column(unknown[None])[0, :-1])
+
+    @property
+    def known(self) -> Mask:
+        """Columns of which anything was ever counted."""
+        some = self.rows.sum(axis=0) * (self.codes > 0)
+        return np.asarray(self.by_column(some[None])[0, :-1] > 0)
+
+    def select(self, columns: Positions) -> Counts:
+        """The columns in another order; totals of fewer of them are not known."""
+        if not np.array_equal(np.sort(columns), np.arange(self.n_columns - 1)):
+            raise ValueError(
+                "The totals of rows are known of all columns of a block together, so none can be left out or moved to "
+                "another block. Fit the columns that are wanted."
+            )
+        if np.array_equal(columns, np.arange(self.n_columns - 1)):
+            return self
+        return super().select(np.append(columns, self.n_columns - 1))
+
+    @staticmethod
+    def joined(parts: list[Counts]) -> Counts:
+        """Two blocks do not make one: the totals of their rows are not known together."""
+        raise ValueError(
+            "The totals of rows are known block by block, so blocks cannot be put together. Fit them together."
+        )
 
 
 @dataclass(frozen=True)

@@ -327,6 +327,25 @@ class AtAGlance(BaseEstimator):  # type: ignore[misc]
             if part.family.chosen is not None
         }
 
+    @property
+    def convergence_(self) -> Any:
+        """How parameters that take rounds to be found were found, by the columns they are for.
+
+        >>> from sunrise import NaiveBayes
+        >>> counts = {"a": [5, 0, 3, 1], "b": [0, 4, 3, 0], "c": [1, 2, 0, 6]}
+        >>> model = NaiveBayes("dirichlet_multinomial").fit(counts, ["x"] * 4)
+        >>> model.convergence_["a", "b", "c"].converged
+        array([ True])
+        """
+        if "_fitted" not in self.__dict__:
+            raise AttributeError(f"{type(self).__name__} has no convergence_ before it is fitted")
+        names = self._columns()
+        return {
+            tuple(names[j] for j in part.columns): found
+            for part in self._fitted.parts
+            if (found := getattr(part.family, "convergence", None)) is not None
+        }
+
     def _summary(self) -> Summary:
         return Summary.of(super().__repr__(), self._columns(), self._fitted, self.stats_)
 

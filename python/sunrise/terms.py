@@ -52,3 +52,5 @@ SIN = Term("sin x", np.sin, signed=True)
 LOG_FACTORIAL = Term("log x!", _log_factorial)
 #: One indicator for every level of a column; its sums are counts per level.
 LEVEL = Term("level", _itself)
+#: One indicator for every count from 1 of a column, and for every total of the rows.
+COUNT = Term("count", _itself)

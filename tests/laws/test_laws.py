@@ -19,6 +19,7 @@ from sunrise import (
     BernoulliNB,
     CategoricalNB,
     ComplementNB,
+    DirichletMultinomialNB,
     GaussianNB,
     MultinomialNB,
     NaiveBayes,
@@ -38,6 +39,7 @@ MODELS = {
     "complement-norm": lambda: ComplementNB(norm=True),
     "categorical": lambda: CategoricalNB(unseen="reserve"),
     "poisson": PoissonNB,
+    "dirichlet_multinomial": DirichletMultinomialNB,
 }
 #: The same laws for every family as one block of a table; levels are then known by name.
 TABLES = {f"table-{name}": lambda name=name: NaiveBayes(families=name) for name in FAMILIES}
@@ -88,6 +90,8 @@ def support(kind):
 
 def draw(kind, seed, n, columns, missing):
     rng = np.random.default_rng(seed)
+    if "dirichlet_multinomial" in kind:  # it learns from the totals of complete rows
+        missing = 0.0
     X = support(kind).draw(rng, (n, columns))
     X[rng.random(X.shape) < missing] = np.nan
     return Data(X, np.array(["a", "b", "c"])[rng.integers(0, 3, n)], rng.integers(0, 4, n).astype(float))

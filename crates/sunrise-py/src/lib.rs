@@ -18,7 +18,7 @@ use pyo3::exceptions::{PyMemoryError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use sunrise_core::fault::{CellFault, Fault};
 use sunrise_core::rows::Rows;
-use sunrise_core::{counts, labels, moments, sums};
+use sunrise_core::{counts, labels, moments, stored, sums};
 
 create_exception!(_native, CellError, PyValueError, "One cell cannot be used: (why, row, column, value).");
 create_exception!(_native, NotCanonical, PyValueError, "A sparse row names a column twice or out of order.");
@@ -168,6 +168,30 @@ fn counts_of<'py>(
     ))
 }
 
+/// The same of the counts from 1 of sparse rows, with the totals of the rows as one more column.
+#[pyfunction]
+fn stored_of<'py>(
+    py: Python<'py>,
+    x: Cells<'py>,
+    y: PyReadonlyArray1<'py, i32>,
+    w: Option<PyReadonlyArray1<'py, f64>>,
+    classes: usize,
+    threads: usize,
+) -> PyResult<Counts<'py>> {
+    let (y, w) = (slice(&y)?, w.as_ref().map(slice).transpose()?);
+    let rows = Rows::new(y, w, classes).map_err(raise)?;
+    let found = cells::dispatch!(&x, sunrise_core::cells::Reading::REAL, py,
+        _dense => Err(Fault::shape("dense cells are all stored")),
+        sparse => stored::sparse(&sparse, rows, threads));
+    let c = found.map_err(raise)?;
+    Ok((
+        c.offsets.into_pyarray(py),
+        c.codes.into_pyarray(py),
+        c.rows.into_pyarray(py),
+        c.weight.into_pyarray(py),
+    ))
+}
+
 /// The native kernels of Sunrise.
 #[pymodule]
 fn _native(m: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -188,6 +212,7 @@ fn _native(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(sums_of, m)?)?;
     m.add_function(wrap_pyfunction!(moments_of, m)?)?;
     m.add_function(wrap_pyfunction!(counts_of, m)?)?;
+    m.add_function(wrap_pyfunction!(stored_of, m)?)?;
     m.add_class::<text::Alphabet>()?;
     m.add_class::<text::Words>()?;
     m.add_class::<text::TextCounter>()?;

@@ -13,6 +13,7 @@ use sunrise_core::linear::{ColumnWeights, DenseLinear, SparseLinear, Weights};
 use sunrise_core::loss::{curvature as bent, loss as log_loss, Told};
 use sunrise_core::normalise::{normalise as normalise_rows, Output};
 use sunrise_core::own::{own as own_scores, Removal};
+use sunrise_core::polya::{DensePolya, SparsePolya, Urns};
 use sunrise_core::score::{score as score_rows, Results, Scorer};
 use sunrise_core::table::{DenseTable, Levels, SparseTable};
 
@@ -76,10 +77,23 @@ pub struct TableBlock<'py>(
     bool,
 );
 
+/// Polya urns: (cells, reading, table, total, known, weight, plain).
+#[derive(FromPyObject)]
+pub struct PolyaBlock<'py>(
+    Cells<'py>,
+    Reading,
+    Array<'py>,
+    PyReadonlyArray1<'py, f64>,
+    Option<PyReadonlyArray1<'py, bool>>,
+    f64,
+    bool,
+);
+
 pub enum Block<'py> {
     Dense(DenseBlock<'py>),
     Sparse(SparseBlock<'py>),
     Table(TableBlock<'py>),
+    Polya(PolyaBlock<'py>),
 }
 
 impl<'py> FromPyObject<'_, 'py> for Block<'py> {
@@ -91,7 +105,8 @@ impl<'py> FromPyObject<'_, 'py> for Block<'py> {
             "dense" => Ok(Block::Dense(block.extract()?)),
             "sparse" => Ok(Block::Sparse(block.extract()?)),
             "table" => Ok(Block::Table(block.extract()?)),
-            _ => Err(PyValueError::new_err("a block is dense, sparse or table")),
+            "polya" => Ok(Block::Polya(block.extract()?)),
+            _ => Err(PyValueError::new_err("a block is dense, sparse, table or polya")),
         }
     }
 }
@@ -159,6 +174,18 @@ impl Block<'_> {
                     dense => boxed(DenseTable::new(dense, levels)),
                     sparse => boxed(SparseTable::new(sparse, levels)))
             }
+            Block::Polya(PolyaBlock(cells, reading, table, total, known, weight, plain)) => {
+                let urns = Urns {
+                    table: flat(table)?,
+                    total: slice(total)?,
+                    known: known.as_ref().map(slice).transpose()?,
+                    weight: *weight,
+                    plain: *plain,
+                };
+                dispatch!(cells, reading.0, Here,
+                    dense => boxed(DensePolya::new(dense, urns)),
+                    sparse => boxed(SparsePolya::new(sparse, reading.0, urns)))
+            }
         })
     }
 
@@ -168,6 +195,7 @@ impl Block<'_> {
             Block::Dense(block) => block.2.as_array().len(),
             Block::Sparse(block) => block.2.as_array().len(),
             Block::Table(block) => block.5,
+            Block::Polya(block) => block.3.as_array().len(),
         }
     }
 }

@@ -17,9 +17,10 @@ from sunrise.arrays import Codes, Floats, Integers
 from sunrise.data.batch import Batch, Block, SparseBlock
 from sunrise.forms import Form, Removal
 from sunrise.moments import Moments
+from sunrise.polya import counts_of_counts
 from sunrise.stats import Counts, Sums, others, without_dust
 from sunrise.support import Support
-from sunrise.terms import LEVEL, X2, Term
+from sunrise.terms import COUNT, LEVEL, X2, Term
 
 
 def read(block: Block, support: Support, rows: Any = slice(None)) -> Floats:
@@ -72,6 +73,8 @@ def accumulate(
     member, x = member[:, counted], read(block, support, counted)
     if LEVEL in terms:
         return _count_levels(x, member)
+    if COUNT in terms:
+        return counts_of_counts(x, member)
     seen = ~np.isnan(x)
     rows, observed = (member > 0).astype(np.int64) @ seen.astype(np.int64), member @ seen
     if X2 not in terms:

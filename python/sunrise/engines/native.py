@@ -13,16 +13,16 @@ from numpy.typing import NDArray
 
 from sunrise import _native
 from sunrise.arrays import Codes, Floats
-from sunrise.data.batch import Batch, Block, SparseBlock
+from sunrise.data.batch import Batch, Block, DenseBlock, SparseBlock
 from sunrise.engines import array
-from sunrise.forms import Form, Linear, Removal, Table
+from sunrise.forms import Form, Linear, Polya, Removal, Table
 from sunrise.moments import Moments
-from sunrise.stats import Counts, Sums
+from sunrise.stats import Counts, RowCounts, Sums
 from sunrise.support import REAL, Support
-from sunrise.terms import LEVEL, X2, Term, X
+from sunrise.terms import COUNT, LEVEL, X2, Term, X
 from sunrise.threads import threads as threads_for
 
-totals = _native.totals
+totals = totals_of = _native.totals
 loss = _native.loss
 
 
@@ -73,11 +73,40 @@ def _counts(
     return Counts(offsets, codes, rows.reshape(n_classes, -1), weight.reshape(n_classes, -1))
 
 
+def _row_counts(
+    block: Block, support: Support, y: Codes, w: Floats | None, n_classes: int, threads: int
+) -> RowCounts:
+    rest = y, w, n_classes, threads
+    if isinstance(block, SparseBlock):
+        offsets, codes, rows, weight = _native.stored_of(block.native(support.views), *rest)
+        return RowCounts(offsets, codes, rows.reshape(n_classes, -1), weight.reshape(n_classes, -1))
+    cells = _counts(block, support, *rest)
+    totals = [np.nansum(block.numbers(rows), axis=1) for rows in array.pieces(block)]
+    lengths = DenseBlock(np.concatenate([np.empty(0), *totals])[:, None])
+    both = Counts.joined([cells, _counts(lengths, support, *rest)])
+    n, weight = totals_of(y, w, n_classes)
+    # Zeros are the rows that are left over; what is left over of them was missing.
+    missing = n[:, None] - both.by_column(both.rows)
+    absent = np.flatnonzero(missing[:, :-1].any(axis=0))
+    kept = (both.codes > 0) | (both.column == both.n_columns - 1)
+    codes, column = both.codes[kept], both.column[kept]
+    rows, weights = both.rows[:, kept], both.weight[:, kept]
+    if len(absent):
+        gone = np.where(missing > 0, weight[:, None] - both.by_column(both.weight), 0.0)
+        order = np.lexsort((np.append(codes, 0 * absent), np.append(column, absent)))
+        codes, column = np.append(codes, 0 * absent)[order], np.append(column, absent)[order]
+        rows = np.concatenate([rows, missing[:, absent]], axis=1)[:, order]
+        weights = np.concatenate([weights, gone[:, absent]], axis=1)[:, order]
+    offsets = np.searchsorted(column, np.arange(both.n_columns + 1))
+    return RowCounts(offsets, codes, rows, weights)
+
+
 #: Which kernel adds up which terms.
 _KERNELS: dict[tuple[Term, ...], Callable[..., Sums | Moments | Counts]] = {
     (X,): _sums,
     (X, X2): _moments,
     (LEVEL,): _counts,
+    (COUNT,): _row_counts,
 }
 
 
@@ -104,7 +133,7 @@ _LAYOUTS: WeakKeyDictionary[Any, dict[str, tuple[Any, ...]]] = WeakKeyDictionary
 
 def _scored(block: Block, support: Support, form: Any) -> tuple[str, tuple[Any, ...]]:
     """A block of cells with its form, as the scoring kernel takes them."""
-    kind = "table" if form.kind == "table" else block.kind
+    kind = block.kind if form.kind == "linear" else form.kind
     layouts = _LAYOUTS.setdefault(form, {})
     if kind not in layouts:
         layouts[kind] = _LAY_OUT[kind](form)
@@ -142,7 +171,20 @@ def _table(form: Table) -> tuple[Any, ...]:
     return form.offsets, form.codes, form.sizes, values, form.values.shape[1], form.refuse_unseen
 
 
-_LAY_OUT: dict[str, Callable[[Any], tuple[Any, ...]]] = {"dense": _dense, "sparse": _sparse, "table": _table}
+def _polya(form: Polya) -> tuple[Any, ...]:
+    """Column after column; tiny and huge numbers are not to be multiplied."""
+    urns = form.concentration[:, form.known]
+    plain = bool(((urns > 1e-18) & (urns < 1e15)).all())
+    known = None if form.known.all() else np.ascontiguousarray(form.known)
+    return _padded(form.concentration.T), form.total, known, form.weight, plain
+
+
+_LAY_OUT: dict[str, Callable[[Any], tuple[Any, ...]]] = {
+    "dense": _dense,
+    "sparse": _sparse,
+    "table": _table,
+    "polya": _polya,
+}
 
 
 def _padded(table: Floats, more_rows: int = 0) -> Floats:

@@ -14,7 +14,7 @@ from sunrise.conjugate import Beta, Dirichlet, log
 from sunrise.derived import Fitted, Settings
 from sunrise.evidence import CountsOfCounts
 from sunrise.family import Cells, Family
-from sunrise.forms import Composition, Form, Linear, Pointwise
+from sunrise.forms import Composition, Form, Linear, Polya
 from sunrise.given import given_parameters
 from sunrise.priors import as_classes
 from sunrise.single import DiscreteNB
@@ -76,22 +76,6 @@ def shares_without(family: Smoothed, counts: Floats, left: Floats, rows: Cells, 
 def taken_too_much(left: Floats, before: Floats, rows: Cells) -> Mask:
     """Rows that hold more than there was."""
     return rows.by_row(left < -1e-9 * before) > 0
-
-
-def polya(concentration: Floats) -> Pointwise:
-    """The form of counts with their shares integrated out: the Dirichlet-compound multinomial.
-
-    What the length of a row takes from all of its counts is told to each of them in proportion.
-    """
-
-    def counts(x: Floats) -> Floats:
-        seen = ~np.isnan(x)
-        x = np.where(seen, x, 0.0)
-        total, length = (concentration * seen).sum(axis=2, keepdims=True), x.sum(axis=2, keepdims=True)
-        share = np.divide(x, length, out=np.zeros_like(x), where=length > 0)
-        return np.asarray(log_rising(concentration, x) - share * log_rising(total, length))
-
-    return Pointwise(counts)
 
 
 @dataclass(frozen=True)
@@ -165,7 +149,7 @@ class Multinomial(Smoothed, Family):
     def form(self, params: MultinomialParams) -> Form:
         """A count times the log of its column's share; of the predictive distribution a Polya urn's."""
         if params.posterior is not None:
-            return polya(np.where(params.known, params.posterior.concentration, 0.0))
+            return Polya(np.where(params.known, params.posterior.concentration, 0.0), params.known)
         return Linear(
             x=np.where(params.known, params.log_theta, 0.0), composition=Composition(params.log_theta)
         )
