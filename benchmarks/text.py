@@ -140,6 +140,7 @@ MODELS: dict[str, dict[str, Any]] = {
         "idf_first": True,
         "norm": True,
     },
+    "bursts (DCM)": {"model": "dirichlet_multinomial"},
     "complement, all steps but the last": {
         "model": "complement",
         "tf": "log",

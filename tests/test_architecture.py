@@ -22,6 +22,7 @@ ROOMS = [
         {
             "_native",
             "alert",
+            "bursts",
             "arrays",
             "terms",
             "support",
@@ -73,6 +74,7 @@ ROOMS = [
         "estimator",
         {
             "calibrate",
+            "choose",
             "decide",
             "derived",
             "draw",

@@ -9,6 +9,7 @@ import numpy as np
 
 from sunrise import _native, engines
 from sunrise.arrays import Codes, Floats, Labels
+from sunrise.bursts import Bursts
 from sunrise.data import read
 from sunrise.data.batch import Block, ColumnsBlock, LevelsBlock
 from sunrise.data.column import Column
@@ -20,7 +21,7 @@ from sunrise.moments import Moments
 from sunrise.schema import Choice, Part, Schema, given_choices
 from sunrise.stats import Counts, Stats, Words, per_row
 from sunrise.support import LEVELS, REAL, Support
-from sunrise.terms import LEVEL, X2, Term, X
+from sunrise.terms import COUNT, LEVEL, X2, Term, X
 
 
 @dataclass(frozen=True)
@@ -125,7 +126,7 @@ class Observer:
             block = ColumnsBlock((read.numbers(column, family),), column.n_rows)
         return self._add_up(block, family.terms, family.kept, [column.name])
 
-    def _words(self, column: Column, family: Any) -> Counts:
+    def _words(self, column: Column, family: Any) -> Counts | Bursts:
         """Statistics of a column of text."""
         counted = family.count(column, None, self.n_jobs)
         # Missing documents and those of weight 0 are not there.
@@ -133,6 +134,9 @@ class Observer:
         if self.weight is not None:
             weight *= self.weight
         block = family.first_scaled(counted, weight > 0, self.n_jobs)
+        if COUNT in family.terms:
+            counts = replace(self, weight=weight)._add_up(block, family.terms, family.support, [column.name])
+            return Bursts(counted.words, counts, counted.vocabulary)._seen()
         n_threads = engines.threads(self.n_jobs, 16 * len(block.data))
         found, sums = engines.choose().documents(block, self.codes, weight, len(self.classes), n_threads)
         words = Words.of(counted.words, found, sums)

@@ -16,6 +16,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from scipy.special import digamma, zeta
 
 from sunrise.arrays import Floats, Integers, Mask
 from sunrise.special import log_rising, reciprocals
@@ -257,6 +258,42 @@ def counts_of_counts(x: Floats, member: Floats) -> RowCounts:
     return RowCounts(
         np.array(offsets), np.concatenate(found), np.concatenate(rows, 1), np.concatenate(weight, 1)
     )
+
+
+def slope(alpha: Floats, n: Floats) -> Floats:
+    """How log_rising(alpha, n) grows with alpha: the sum of 1 / (alpha + j) over j from 0 to n - 1."""
+    near, far = np.minimum(alpha, 16.0), np.maximum(alpha, 16.0)
+    some = np.where(near > 0, near, 1.0)
+    first = np.where((near <= 0) & (n > 0), np.inf, digamma(some + n) - digamma(some))
+    return np.where(alpha < 16.0, first, reciprocals(far, n)[0])
+
+
+def bend(alpha: Floats, n: Floats) -> Floats:
+    """How that falls with alpha: the sum of 1 / (alpha + j)^2."""
+    near, far = np.minimum(alpha, 16.0), np.maximum(alpha, 16.0)
+    some = np.where(near > 0, near, 1.0)
+    first = np.where((near <= 0) & (n > 0), np.inf, zeta(2.0, some) - zeta(2.0, some + n))
+    return np.where(alpha < 16.0, first, reciprocals(far, n)[1])
+
+
+class Response(NamedTuple):
+    """How the likeliest alphas give way to rows: classes x columns, and two numbers for each class."""
+
+    bend: Floats
+    total_bend: Floats
+    stiffness: Floats
+
+    @classmethod
+    def of(cls, stats: Counts, alpha: Floats) -> Response:
+        """How the slopes of the log likelihood change with each alpha, and with their sum."""
+        n_columns = stats.n_columns - 1
+        levels = Levels.of(stats)
+        wide = np.concatenate([alpha, alpha.sum(axis=1, keepdims=True)], axis=1)
+        bends = levels.weight * bend(wide[levels.c, levels.column], levels.code.astype(np.float64))
+        at = levels.c * (n_columns + 1) + levels.column
+        found = np.asarray(np.bincount(at, bends, wide.size), float).reshape(wide.shape)
+        own, of_sum = np.where(np.isfinite(found) & (found > 0), found, np.inf)[:, :-1], found[:, -1]
+        return cls(own, of_sum, 1.0 - of_sum * (1.0 / own).sum(axis=1))
 
 
 def with_background(alpha: Floats, pooled: Floats, share: float) -> Floats:

@@ -62,8 +62,8 @@ class DirichletMultinomial(Family):
 
     A word that was said once is likely to be said again. The alphas are those of greatest likelihood, with a share
     `background` of them as in all classes together (none with estimate="mle"); they have no conjugate posterior, so
-    every other estimate is the same. Leave-one-out keeps the alphas, which makes it approximate. `alpha` may be given
-    instead: classes x columns.
+    every other estimate is the same. Leave-one-out takes a row out of the alphas of what it holds to first order, which
+    makes it approximate. `alpha` may be given instead: classes x columns.
     """
 
     name = "dirichlet_multinomial"
@@ -74,6 +74,8 @@ class DirichletMultinomial(Family):
     alpha: Any = None
     tol: float = 1e-12
     max_iter: int = 100
+    #: What every class has of every column by the background, classes x columns, once the alphas are found.
+    common: Floats | None = field(default=None, init=False, repr=False, compare=False)
     #: How the alphas were found, once they are.
     convergence: Convergence | None = field(default=None, init=False, repr=False, compare=False)
 
@@ -112,10 +114,11 @@ class DirichletMultinomial(Family):
             return self.changed(alpha=np.broadcast_to(self.alpha, shape))
         found = polya.likeliest(stats, self.tol, self.max_iter)
         convergence, alpha = Convergence(*found[1:]), found.alpha
-        share = 0.0 if self.estimate == "mle" else float(self.background)
+        share, common = 0.0 if self.estimate == "mle" else float(self.background), np.zeros(1)
         if share > 0.0 or not alpha.any(axis=1).all():
             pooled = polya.likeliest(stats.pooled(), self.tol, self.max_iter)
-            alpha = polya.with_background(alpha, pooled.alpha, share)
+            own, alpha = alpha, polya.with_background(alpha, pooled.alpha, share)
+            common = alpha - (1.0 - share) * own
         if not convergence.converged.all():
             alert(
                 f"The alphas of {int((~convergence.converged).sum())} classes of {self.name} have not converged after "
@@ -123,7 +126,7 @@ class DirichletMultinomial(Family):
                 "itself. Raise max_iter, or tol.",
                 NotConvergedWarning,
             )
-        return self.changed(alpha=alpha, convergence=convergence)
+        return self.changed(alpha=alpha, common=common, convergence=convergence)
 
     def params(self, stats: Counts, class_weight: Floats) -> DirichletMultinomialParams:
         """The alphas; worked out from the counts of counts unless they are known."""
@@ -135,18 +138,50 @@ class DirichletMultinomial(Family):
         return np.full((len(stats.rows), 1), np.nan)
 
     def left_out_rows(self, stats: Counts, rows: Cells, y: Codes, w: Floats) -> Floats:
-        """The score under the alphas as they are, which is approximate; infinite for rows that were never there."""
-        alpha, c = self.frozen(stats).alpha, y[rows.row]
-        known = alpha.any(axis=0)[rows.column]
+        """The score under alphas that lose what the row has to say of them, to first order.
+
+        Infinite for rows that were never there.
+        """
+        frozen, c = self.frozen(stats), y[rows.row]
+        alpha = np.asarray(frozen.alpha)
+        known = np.asarray(alpha.any(axis=0))[rows.column]
         length = rows.by_row(np.where(known, rows.x, 0.0))
-        total = alpha.sum(axis=1)[y]
-        found = rows.by_row(np.where(known, log_rising(alpha[c, rows.column], rows.x), 0.0))
+        mine, total = alpha[c, rows.column], alpha.sum(axis=1)[y]
+        if frozen.common is not None:
+            common = np.broadcast_to(frozen.common, alpha.shape)
+            own, change = frozen._changes(stats, alpha - common, rows, y, w)
+            mine, total = mine + own, total + change
+        found = rows.by_row(np.where(known, log_rising(mine, rows.x), 0.0))
         found -= np.where(total > 0, log_rising(np.where(total > 0, total, 1.0), length), 0.0)
         at = stats.places(rows.column, rows.x.astype(np.int64))
         there = at >= 0
         c, at, w = c[there], at[there], w[rows.row][there]
         there[there] = (stats.rows[c, at] > 0) & (stats.weight[c, at] >= (1.0 - 1e-9) * w)
         return np.where(rows.by_row(~there) > 0, np.inf, found)
+
+    def _changes(self, stats: Counts, own: Floats, rows: Cells, y: Codes, w: Floats) -> tuple[Floats, Floats]:
+        """How the class's own part of the alphas of a row's columns changes without the row, and their sum's.
+
+        The likeliest alphas change so that the slopes of the likelihood stay 0, to first order; none falls below 0.
+        """
+        share = 0.0 if self.estimate == "mle" else float(self.background)
+        fitted, c = own / (1.0 - share), y[rows.row]
+        response = polya.Response.of(stats, fitted)
+        before, bend = fitted[c, rows.column], response.bend[c, rows.column]
+        lost = w[rows.row] * polya.slope(before, rows.x)
+        lost = np.where(before > 0, lost, 0.0)
+        gained = w * polya.slope(np.maximum(fitted.sum(axis=1), polya.LEAST)[y], rows.by_row(rows.x))
+        inner = (response.stiffness > 0) & np.isfinite(response.total_bend)
+        if self.convergence is not None:
+            inner &= self.convergence.boundary == 0
+        stiff = np.where(inner, response.stiffness, 1.0)[y]
+        give = (1.0 / response.bend).sum(axis=1)[y]
+        change = (gained * give - rows.by_row(lost / bend)) / stiff
+        move = (response.total_bend[y] * change + gained)[rows.row] - lost
+        move = np.maximum(np.where(inner[c], move, -lost) / bend, -before)
+        change = np.where(inner[y], change, rows.by_row(move))
+        change = np.maximum(change, -0.5 * fitted.sum(axis=1)[y])
+        return (1.0 - share) * move, (1.0 - share) * change
 
     def form(self, params: DirichletMultinomialParams) -> Polya:
         """A Polya urn for each class."""
@@ -183,8 +218,7 @@ class DirichletMultinomialNB(OneFamily):
     are integrated out at predict; to fit, rows must be complete, but for columns that are missing altogether. Columns
     of which nothing was ever counted say nothing.
 
-    `leave_one_out` keeps the alphas as they are, which makes it approximate: too good by what one row has to say of
-    them.
+    `leave_one_out` is approximate: the alphas of what a row holds change by one round of their fixed point without it.
 
     Parameters
     ----------

@@ -26,7 +26,7 @@ from sunrise.leave_out import sparse_own
 from sunrise.look import Look
 from sunrise.score import row_factors
 from sunrise.smoothing import Alpha
-from sunrise.stats import Sums, Words
+from sunrise.stats import Sums
 from sunrise.support import Support
 from sunrise.terms import Term
 from sunrise.text.counter import Counted, WordCounter
@@ -134,6 +134,11 @@ class Text(Family):
         """Some models are of whole words, which have no weight."""
         steps = STEPS.get(self.model.name, PLAIN)
         weighed = (self.tf, self.length, self.idf) != steps or self.total is not None
+        if self.model.of_rows and (self.min_df, self.max_df, self.max_features) != (1, 1.0, None):
+            raise ValueError(
+                f"{self.model.name} knows the lengths of documents of all their words together, so min_df, max_df and "
+                "max_features are not for it. Give stop_words, or use another model."
+            )
         if self.model.name in ("bernoulli", "dirichlet_multinomial") and weighed:
             raise ValueError(
                 f"{self.model.name} is of whole words. Leave out tf, length, idf and total, or use another model."
@@ -226,7 +231,7 @@ class Text(Family):
         shape = counted.n_rows, counted.n_columns
         return WordsBlock(data, indices, indptr, shape, counted.lengths.astype(float), missing)
 
-    def complaint(self, stats: Words) -> Complaint | None:
+    def complaint(self, stats: Any) -> Complaint | None:
         """What its model says of the words."""
         found = self.model.complaint(stats.as_counts(self.terms, np.ones(len(stats.words))))
         return None if found is None else Complaint(0, f"has a word that {found.text}", found.of_class)
@@ -246,7 +251,7 @@ class Text(Family):
             return np.where(use, 1.0, np.nan)
         return np.where(use, np.log(n / np.maximum(found, 1)) ** self.idf, np.nan)
 
-    def frozen(self, stats: Words) -> Self:
+    def frozen(self, stats: Any) -> Self:
         """The family with the weights of the words, and whatever its model takes from them."""
         own = self
         if self.word_weight is None:
@@ -260,10 +265,10 @@ class Text(Family):
         weight = np.zeros(0) if self.word_weight is None else self.word_weight
         return np.where(np.isnan(weight), np.nan, 1.0) if self.idf_first else weight
 
-    def _counts(self, stats: Words) -> Any:
+    def _counts(self, stats: Any) -> Any:
         return stats.as_counts(self.terms, self._weight)
 
-    def params(self, stats: Words, class_weight: Floats) -> TextParams:
+    def params(self, stats: Any, class_weight: Floats) -> TextParams:
         """The parameters of the words."""
         use = ~np.isnan(self._weight)
         documents = stats.weight[:, 0]
@@ -290,14 +295,12 @@ class Text(Family):
         matrix = weighed.matrix[:, use]
         return SparseBlock(matrix.data, matrix.indices, matrix.indptr, matrix.shape)
 
-    def left_out_changes(
-        self, stats: Words, block: Any, y: Codes, w: Floats, n_threads: int
-    ) -> Floats | None:
+    def left_out_changes(self, stats: Any, block: Any, y: Codes, w: Floats, n_threads: int) -> Floats | None:
         """As its model has it, of the words that say anything."""
         found = self.model.left_out_changes(self._counts(stats), self._spoken(block), y, w, n_threads)
         return cast("Floats | None", found)
 
-    def left_out_rows(self, stats: Words, rows: Cells, y: Codes, w: Floats) -> Floats | None:
+    def left_out_rows(self, stats: Any, rows: Cells, y: Codes, w: Floats) -> Floats | None:
         """As its model has it, of the words that say anything."""
         weight = self._weight
         use = ~np.isnan(weight)
@@ -309,14 +312,14 @@ class Text(Family):
             return cast("Floats | None", self.model.left_out_rows(counts, cells, y, w))
         return sparse_own(self.model, counts, cells, counts.x.shape[1], y, w)
 
-    def log_evidence(self, stats: Words, class_weight: Floats | None = None) -> Floats:
+    def log_evidence(self, stats: Any, class_weight: Floats | None = None) -> Floats:
         """Of the words as a distribution; NaN where weighed words are none."""
         if not self.generative:
             return np.full((len(stats.rows), 1), np.nan)
         found = np.asarray(self.model.log_evidence(self._counts(stats)))
         return np.asarray(found.sum(axis=1, keepdims=True))
 
-    def drawn(self, stats: Words, n: int, rng: np.random.Generator, class_weight: Floats) -> TextParams:
+    def drawn(self, stats: Any, n: int, rng: np.random.Generator, class_weight: Floats) -> TextParams:
         """Parameters of the words from their posterior."""
         use = ~np.isnan(self._weight)
         words = self.model.drawn(self._counts(stats), n, rng, stats.weight[:, 0])
@@ -337,7 +340,7 @@ class Text(Family):
         told = np.full(len(params.words[0]), float(params.use.sum()))
         return [{"words": told}]
 
-    def feature_names(self, stats: Words, names: list[str]) -> list[str]:
+    def feature_names(self, stats: Any, names: list[str]) -> list[str]:
         """The words."""
         return [f"{names[0]}={word}" for word in stats.words]
 
@@ -575,7 +578,7 @@ class TextNB(NaiveBayes):
         ['at', 'free', 'lunch']
         """
         self._require_fitted()
-        stats: Words = self._fitted.blocks[0]
+        stats = self._fitted.blocks[0]
         present = Bernoulli(1.0)
         documents = np.broadcast_to(stats.documents[:, None], stats.found.shape)
         sums = Sums(documents, documents.astype(float), stats.found.astype(float))
@@ -593,6 +596,6 @@ class TextNB(NaiveBayes):
         return np.asarray(cast(Linear, self._fitted.forms[0]).x)
 
     def _evidence(self, j: int, evidence: float, count: int) -> WordEvidence:
-        stats: Words = self._fitted.blocks[0]
+        stats: Any = self._fitted.blocks[0]
         documents = dict(zip(self.classes_.tolist(), stats.found[:, j].tolist(), strict=True))
         return WordEvidence(str(stats.words[j]), evidence, count, documents)
