@@ -68,7 +68,7 @@ ROOMS = [
             "text.vocabulary",
         },
     ),
-    ("engines", {"engines.array", "engines.native", "engines"}),
+    ("engines", {"engines.array", "engines.array_words", "engines.native", "engines"}),
     ("engine users", {"observe"}),
     (
         "estimator",

@@ -14,13 +14,16 @@ from numpy.typing import NDArray
 
 from sunrise import _native
 from sunrise.arrays import Codes, Floats, Integers
-from sunrise.data.batch import Batch, Block, SparseBlock
+from sunrise.data.batch import Batch, Block
+from sunrise.engines.array_words import documents, membership, odds, odds_left_out
 from sunrise.forms import Form, Removal
 from sunrise.moments import Moments
 from sunrise.polya import counts_of_counts
-from sunrise.stats import Counts, Sums, others, without_dust
+from sunrise.stats import Counts, Sums
 from sunrise.support import Support
 from sunrise.terms import COUNT, LEVEL, X2, Term
+
+__all__ = ["documents", "odds", "odds_left_out"]
 
 
 def read(block: Block, support: Support, rows: Any = slice(None)) -> Floats:
@@ -50,12 +53,6 @@ def totals(codes: Codes, weight: Floats | None, n_classes: int) -> tuple[Integer
     """Rows and weight of every class."""
     member = membership(codes, weight, n_classes)
     return (member > 0).sum(axis=1), member.sum(axis=1)
-
-
-def membership(codes: Codes, weight: Floats | None, n_classes: int) -> Floats:
-    """The weight of every row in every class, classes x rows; a row of weight 0 is in none."""
-    w = np.ones(len(codes)) if weight is None else weight
-    return np.where(codes[None, :] == np.arange(n_classes)[:, None], w, 0.0)
 
 
 def accumulate(
@@ -105,42 +102,6 @@ def _count_levels(x: Floats, member: Floats) -> Counts:
     return Counts(
         np.array(offsets), np.concatenate(codes), np.concatenate(rows, 1), np.concatenate(weight, 1)
     )
-
-
-def documents(
-    block: SparseBlock, codes: Codes, weight: Floats, n_classes: int, threads: int
-) -> tuple[Integers, Floats]:
-    """Documents with every word and sums of what it counts, classes x (1 + words), the documents themselves first."""
-    member, matrix = membership(codes, weight, n_classes), block.matrix
-    within = member > 0
-    found, sums = within @ (matrix != 0).astype(np.int64), member @ matrix
-    return (
-        np.concatenate([within.sum(axis=1)[:, None], found], axis=1),
-        np.concatenate([member.sum(axis=1)[:, None], sums], axis=1),
-    )
-
-
-def odds(x: Floats, alpha: float) -> Floats:
-    """Log of the shares of every class over those of all others, classes x columns."""
-
-    def log_shares(counts: Floats) -> Floats:
-        return np.asarray(np.log(counts + alpha) - np.log((counts + alpha).sum(axis=1, keepdims=True)))
-
-    return log_shares(x) - log_shares(others(x)) if len(x) > 1 else log_shares(x)
-
-
-def odds_left_out(block: SparseBlock, y: Codes, w: Floats, x: Floats, alpha: float, threads: int) -> Floats:
-    """How scores by such odds change where a row's own counts are taken out, rows x classes."""
-    changes, before = np.zeros((len(y), len(x))), odds(x, alpha)
-    for i in np.flatnonzero(w > 0):
-        row = block.numbers(slice(i, i + 1))[0]
-        left = x[y[i]] - w[i] * row
-        without = x.copy()
-        without[y[i]] = without_dust(left, x[y[i]])
-        changes[i] = (odds(without, alpha) - before) @ row
-        if (left < -1e-9 * x[y[i]]).any():
-            changes[i] = np.inf
-    return changes
 
 
 #: Cells times classes of a piece of rows: bounds the memory that scoring them takes.
