@@ -34,6 +34,8 @@ class ColumnSummary:
     reason: str
     missing: int | None
     parameters: dict[str, Floats]
+    #: What the families that were tried told of the class, in nats a row; none where none were.
+    scores: dict[str, float]
 
 
 @dataclass(frozen=True)
@@ -56,15 +58,16 @@ class Summary:
             for label, p in zip(fitted.classes.tolist(), fitted.class_prior, strict=True)
         ]
         columns = [
-            ColumnSummary(name, None, choice.reason, None, {})
+            ColumnSummary(name, None, choice.reason, None, {}, {})
             for name, choice in zip(names, fitted.schema.choices, strict=True)
         ]
         for part, described, block in zip(fitted.parts, fitted.described, stats.blocks, strict=True):
             observed = block.observed[:: len(part.family.kept.views)]
             for k, j in enumerate(part.columns):
                 missing = total - int(observed[k])
-                reason = fitted.schema.choices[j].reason
-                columns[j] = ColumnSummary(names[j], part.family.name, reason, missing, described[k])
+                choice = fitted.schema.choices[j]
+                rest = choice.reason, missing, described[k], choice.scores or {}
+                columns[j] = ColumnSummary(names[j], part.family.name, *rest)
         found = fitted.calibration
         told = "" if found is None else f", calibrated by {found.kind}{' (stale)' if found.stale else ''}"
         return cls(title, classes, columns, told)
@@ -191,9 +194,10 @@ class AtAGlance(BaseEstimator):  # type: ignore[misc]
 
     @property
     def families_(self) -> Any:
-        """The family of every column, why it was chosen, and its parameters.
+        """The family of every column, why it was chosen, its parameters, and the scores of the families tried.
 
-        A frame of the kind the model was fitted to; a dict by column where that was no frame.
+        A score is the mean log-probability of the class given the column alone, each row taken out of it. A frame of the
+        kind the model was fitted to; a dict by column where that was no frame.
 
         >>> from sunrise import NaiveBayes
         >>> model = NaiveBayes().fit({"hair": ["long", "short", "long"]}, ["a", "b", "a"])
@@ -205,7 +209,13 @@ class AtAGlance(BaseEstimator):  # type: ignore[misc]
         columns = self._summary().columns
         if self._fitted.schema.library is None:
             return {
-                c.name: {"family": c.family, "reason": c.reason, "parameters": c.parameters} for c in columns
+                c.name: {
+                    "family": c.family,
+                    "reason": c.reason,
+                    "parameters": c.parameters,
+                    "scores": c.scores,
+                }
+                for c in columns
             }
         return write.frame(
             self._fitted.schema.library,
@@ -214,6 +224,9 @@ class AtAGlance(BaseEstimator):  # type: ignore[misc]
                 "family": [c.family for c in columns],
                 "reason": [c.reason for c in columns],
                 "parameters": [told(c.parameters) for c in columns],
+                "scores": [
+                    ", ".join(f"{name} {score:.4f}" for name, score in c.scores.items()) for c in columns
+                ],
             },
         )
 
