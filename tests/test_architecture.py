@@ -73,6 +73,7 @@ ROOMS = [
             "decide",
             "derived",
             "draw",
+            "em",
             "explain",
             "honest",
             "interval",

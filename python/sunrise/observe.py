@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from sunrise import _native, engines
-from sunrise.arrays import Codes, Floats, Labels
+from sunrise.arrays import Codes, Floats, Labels, Mask
 from sunrise.data import read
-from sunrise.data.batch import Block, ColumnsBlock, LevelsBlock
+from sunrise.data.batch import Block, ColumnsBlock, LevelsBlock, WordsBlock
 from sunrise.data.column import Column
 from sunrise.data.frame import Frame
 from sunrise.duplicates import Glimpse
@@ -35,11 +35,13 @@ class Observer:
     who: str
     #: Some rows to look for columns that say the same, where that is asked for.
     glimpse: Glimpse | None = None
+    #: The labels, where some rows have none: classes are then numbers, and the last is that of these rows.
+    labels: Labels | None = None
 
     def matrix(self, block: Block, family: Family, names: Any) -> Stats:
         """Statistics of one block of numbers."""
         family.check(block.shape[1])
-        return self._stats([self._add_up(block, family.terms, family.kept, names)])
+        return self._stats([self.add_up(block, family.terms, family.kept, names)])
 
     def frame(self, table: Frame, schema: Schema | None, families: Any) -> tuple[Schema, Stats]:
         """Statistics of a frame, and its schema, which is chosen here where there is none yet."""
@@ -73,10 +75,11 @@ class Observer:
         if column.kind in ("number", "bool"):
 
             def dispersion() -> tuple[float, float]:
-                found[X, X2] = self._add_up(
+                found[X, X2] = self.add_up(
                     ColumnsBlock((column,), column.n_rows), (X, X2), REAL, [column.name]
                 )
-                return _dispersion(found[X, X2])
+                labelled = np.arange(len(self.classes if self.labels is None else self.labels))
+                return _dispersion(found[X, X2].taken(labelled))
 
             try:
                 look = look_at_numbers(column, self.weight, dispersion)
@@ -85,7 +88,7 @@ class Observer:
         else:
             names, codes = read.plain_levels(column, self.n_jobs)
             self._note(j, codes)
-            counts = self._add_up(LevelsBlock((codes,)), (LEVEL,), LEVELS, [column.name]).named(names)
+            counts = self.add_up(LevelsBlock((codes,)), (LEVEL,), LEVELS, [column.name]).named(names)
             found[LEVEL,], look = counts, look_at_levels(counts)
         choice = infer(column, look)
         return choice, None if choice.family is None else found.get(choice.family.terms)
@@ -101,24 +104,27 @@ class Observer:
         if family.reads_levels:
             names, codes = read.levels(column, family, self.n_jobs)
             self._note(j, codes)
-            return self._add_up(LevelsBlock((codes,)), family.terms, family.support, [column.name]).named(
+            return self.add_up(LevelsBlock((codes,)), family.terms, family.support, [column.name]).named(
                 names
             )
         block = ColumnsBlock((read.numbers(column, family),), column.n_rows)
-        return self._add_up(block, family.terms, family.kept, [column.name])
+        return self.add_up(block, family.terms, family.kept, [column.name])
 
     def _words(self, column: Column, family: Any) -> Counts:
         """Statistics of a column of text."""
         block, counted = family.read(column, None, self.n_jobs)
-        there, n_classes = ~counted.missing, len(self.classes)
-        sums = self._add_up(block, (X,), COUNTS, [column.name]).x
+        return self.words(block, ~counted.missing, counted.words, column.name)._seen()
+
+    def words(self, block: WordsBlock, there: Mask, words: Labels, name: Any) -> Words:
+        """Statistics of documents, those that are `there`, whose words were counted."""
+        n_classes = len(self.classes)
+        sums = self.add_up(block, (X,), COUNTS, [name]).x
         # Rows of weight 0 are not there; the others count as one each.
         weight = there.astype(float) if self.weight is None else there * self.weight
         once = replace(self, weight=(weight > 0).astype(float))
-        found = once._add_up(block.once(), (X,), COUNTS, [column.name]).x
+        found = once.add_up(block.once(), (X,), COUNTS, [name]).x
         rows, total = engines.choose().totals(self.codes, weight, n_classes)
-        words = counted.words
-        return Words.of(words, found.astype(np.int64), sums, rows, total)._seen()
+        return Words.of(words, found.astype(np.int64), sums, rows, total)
 
     def _part(self, table: Frame, part: Part, alone: dict[int, Any]) -> Any:
         """Statistics of a block: those of its columns side by side, or of all at once where cells lie row by row."""
@@ -128,9 +134,10 @@ class Observer:
             first = alone[columns[0]]
             return first if len(columns) == 1 else type(first).joined([alone.pop(j) for j in columns])
         names = [table.names[j] for j in columns]
-        return self._add_up(read.matrix_block(table, part), family.terms, family.kept, names)
+        return self.add_up(read.matrix_block(table, part), family.terms, family.kept, names)
 
-    def _add_up(self, block: Block, terms: tuple[Term, ...], support: Support, names: Any) -> Any:
+    def add_up(self, block: Block, terms: tuple[Term, ...], support: Support, names: Any) -> Any:
+        """Statistics of the cells of a block."""
         n_threads = engines.threads(self.n_jobs, block.shape[0] * block.shape[1])
         rest = self.codes, self.weight, len(self.classes), n_threads
         try:

@@ -13,13 +13,13 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from sunrise import labels
 from sunrise.arrays import Codes, Floats, Mask
-from sunrise.conjugate import log
+from sunrise.conjugate import log, times_log
 from sunrise.data.batch import WordsBlock
 from sunrise.data.column import Column
 from sunrise.data.frame import Frame
 from sunrise.derived import Settings
 from sunrise.engines.array import PIECE
-from sunrise.estimator import COMMON_CONSTRAINTS, NaiveBayes
+from sunrise.estimator import COMMON_CONSTRAINTS, UNLABELLED_CONSTRAINTS, NaiveBayes
 from sunrise.families.bernoulli import Bernoulli
 from sunrise.families.complement import others
 from sunrise.families.multinomial import shares_without, taken_too_much
@@ -59,6 +59,8 @@ class Text(Smoothed, Family):
         What a word that stands in a document n times counts: log(1 + n), n or 1.
     length : float
         The power of the Euclidean length of a document that its words are divided by; 0 for none.
+    total : float or None
+        What the words of a document sum to once they are scaled; None leaves them as they are.
     idf : float
         The power of log(documents / documents with the word) that a word weighs; 0 for none.
     against_others : bool
@@ -85,6 +87,7 @@ class Text(Smoothed, Family):
     max_df: Any = 1.0
     max_features: int | None = None
     counter: WordCounter = field(default_factory=WordCounter)
+    total: float | None = field(default=None, kw_only=True)
     #: How much every word weighs, once that is known; 0 for words that say nothing.
     word_weight: Floats | None = field(default=None, repr=False)
 
@@ -128,7 +131,7 @@ class Text(Smoothed, Family):
     @property
     def shape(self) -> tuple[Any, ...]:
         """What shaped the sums: how words are found and scaled."""
-        return self.name, self.counter, self.tf, self.length
+        return self.name, self.counter, self.tf, self.length, self.total
 
     def read(
         self, column: Column, vocabulary: Vocabulary | None, n_jobs: int | None
@@ -142,6 +145,9 @@ class Text(Smoothed, Family):
             row = np.repeat(np.arange(counted.n_rows), np.diff(counted.indptr))
             square = np.bincount(row, data * data, counted.n_rows)
             data = data * np.where(square > 0, square, 1.0)[row] ** (-0.5 * self.length)
+        if self.total is not None:
+            row = np.repeat(np.arange(counted.n_rows), np.diff(counted.indptr))
+            data = data * (self.total / np.bincount(row, data, counted.n_rows)[row])
         wide = np.int32 if len(data) < 2**31 else np.int64
         indices, indptr = (a.astype(wide, copy=False) for a in (counted.indices, counted.indptr))
         shape = counted.n_rows, counted.n_columns
@@ -238,6 +244,13 @@ class Text(Smoothed, Family):
         change[np.arange(len(y)), y] = 0.0
         return np.asarray(change)
 
+    def pull(self, stats: Words, class_weight: Floats) -> float:
+        """The pseudo-counts' own score, where words are scored as a multinomial's."""
+        told = self._log_shares(self._sums(stats)[0])
+        alpha = 0.0 if self.estimate == "mle" else self.alpha.value
+        against = self.against_others and len(told) > 1
+        return float("nan") if against else float(times_log(np.full_like(told, alpha), told).sum())
+
     def log_evidence(self, stats: Words, class_weight: Floats | None = None) -> Floats:
         """There is none: scaled counts are no distribution."""
         return np.full((len(stats.rows), 1), np.nan)
@@ -276,7 +289,7 @@ class TextNB(NaiveBayes):
 
     Parameters
     ----------
-    alpha, tf, length, idf, against_others, min_df, max_df, max_features
+    alpha, tf, length, total, idf, against_others, min_df, max_df, max_features
         See `sunrise.Text`.
     analyzer, ngram_range, lowercase, strip_accents, stop_words
         How words are found, as in scikit-learn's CountVectorizer.
@@ -284,6 +297,8 @@ class TextNB(NaiveBayes):
         Class probabilities: learned, equal, or given.
     calibrate : {"temperature", "columns"} or None, default="temperature"
         Make the probabilities honest on leave-one-out scores, with an exponent on the length of documents.
+    unlabelled, unlabelled_weight
+        Learn from documents without a label, too: see `sunrise.NaiveBayes`.
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes, which multiply the weights of their rows.
     n_jobs : int or None, default=None
@@ -302,6 +317,7 @@ class TextNB(NaiveBayes):
         "alpha": [Interval(Real, 0, None, closed="left")],
         "tf": [StrOptions({"log", "count", "binary"})],
         "length": [Interval(Real, 0, None, closed="left")],
+        "total": [Interval(Real, 0, None, closed="neither"), None],
         "idf": [Interval(Real, 0, None, closed="left")],
         "against_others": ["boolean"],
         "analyzer": [StrOptions({"word", "char", "char_wb"})],
@@ -314,6 +330,7 @@ class TextNB(NaiveBayes):
         "max_features": [Interval(Integral, 1, None, closed="left"), None],
         "class_prior": ["array-like", dict, StrOptions({"fitted", "uniform"})],
         "calibrate": [StrOptions({"temperature", "columns"}), None],
+        **UNLABELLED_CONSTRAINTS,
         **COMMON_CONSTRAINTS,
     }
 
@@ -323,6 +340,7 @@ class TextNB(NaiveBayes):
         alpha: float = 0.1,
         tf: str = "log",
         length: float = 0.7,
+        total: float | None = None,
         idf: float = 0.5,
         against_others: bool = True,
         analyzer: str = "word",
@@ -335,12 +353,15 @@ class TextNB(NaiveBayes):
         max_features: int | None = None,
         class_prior: Any = "fitted",
         calibrate: str | None = "temperature",
+        unlabelled: str = "error",
+        unlabelled_weight: Any = "auto",
         class_weight: Any = None,
         n_jobs: int | None = None,
     ) -> None:
         self.alpha = alpha
         self.tf = tf
         self.length = length
+        self.total = total
         self.idf = idf
         self.against_others = against_others
         self.analyzer = analyzer
@@ -353,6 +374,8 @@ class TextNB(NaiveBayes):
         self.max_features = max_features
         self.class_prior = class_prior
         self.calibrate = calibrate
+        self.unlabelled = unlabelled
+        self.unlabelled_weight = unlabelled_weight
         self.class_weight = class_weight
         self.n_jobs = n_jobs
 
@@ -374,6 +397,7 @@ class TextNB(NaiveBayes):
             self.max_df,
             self.max_features,
             counter,
+            total=self.total,
         )
         return Settings(family, self.class_prior, self.class_weight, self.n_jobs)
 
