@@ -13,6 +13,7 @@ prove itself on labelled rows that it has not seen, by cross-validation; if it d
 from __future__ import annotations
 
 import logging
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
 from typing import Any, NamedTuple
@@ -27,7 +28,7 @@ from sunrise.derived import Derived, Settings
 from sunrise.engines import array
 from sunrise.leave_out import LeaveOneOut
 from sunrise.observe import Observer
-from sunrise.present import present
+from sunrise.present import UnseenLevelsWarning, present
 from sunrise.schema import Part, Schema
 from sunrise.score import block_scores, scored
 from sunrise.stats import Counts, Stats
@@ -92,40 +93,38 @@ class Climb:
     converged: bool
 
 
-class SemiSupervised:
-    """A table some of whose rows have no label, and the models of it."""
+class Told:
+    """The labelled rows of a table under a schema, and models of some of them."""
 
     def __init__(
-        self, settings: Settings, schema: Schema, table: Frame | Block, every: Stats, observer: Observer
+        self,
+        settings: Settings,
+        schema: Schema,
+        labelled: Stats,
+        table: Frame | Block,
+        observer: Observer,
+        y: Codes,
     ) -> None:
-        if observer.labels is None:
-            raise ValueError("every row has a label")
-        self._settings, self._schema, self._observer = settings, schema, observer
-        n = len(observer.labels)
-        known = np.flatnonzero(every.classes < n)  # classes of weight 0 are not there
-        if len(known) == 0:
-            raise ValueError("no row with a label has a weight above 0. Give one of each class a weight.")
-        #: The statistics of the labelled rows.
-        self.labelled = Stats(
-            observer.labels[every.classes[known]],
-            every.rows[known],
-            every.weight[known],
-            tuple(block.taken(known) for block in every.blocks),
+        if settings.unseen == "error":  # other rows may have levels that these have not
+            settings = replace(settings, unseen="ignore")
+        self.schema, self.classes, self._settings, self._observer = (
+            schema,
+            labelled.classes,
+            settings,
+            observer,
         )
-        self.classes = self.labelled.classes
-        # The same, with all levels and words.
-        self._wide = replace(self.labelled, blocks=tuple(_classes(block, known) for block in every.blocks))
-        self._plain = Derived(settings, schema, self._wide, self.classes)
-        self._words: dict[int, Any] = {}
-        rows = self._read(table)
-        place = np.full(n + 1, -1, np.int32)
-        place[every.classes[known]] = np.arange(len(known))
-        y, there = place[observer.codes], rows.weight > 0
-        told, untold = (np.flatnonzero(there & which) for which in (y >= 0, observer.codes == n))
-        self._y, self._told_at, self._told, self._untold = y[told], told, rows.some(told), rows.some(untold)
+        self._labelled = labelled
+        self._plain = Derived(settings, schema, labelled, self.classes)
+        self._rows = self._read(table)
+        #: The classes of the rows; -1 where there is none.
+        self.y = y
+        at = np.flatnonzero((y >= 0) & (self._rows.weight > 0))
+        self._y, self._told = y[at], self._rows.some(at)
 
     def _read(self, table: Frame | Block) -> Rows:
-        batch, frame = present(table, self._plain)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UnseenLevelsWarning)
+            batch, frame = present(table, self._plain)
         there = {}
         for k, part in enumerate(self._plain.parts):
             if frame is not None and part.family.reads_text:
@@ -134,26 +133,89 @@ class SemiSupervised:
         weight = self._observer.weight
         return Rows(batch, there, np.ones(batch.n_rows) if weight is None else weight)
 
-    def learn(self, weight: Any) -> tuple[Stats, Em, HeldOut | None]:
-        """Statistics of all rows, or of the labelled ones where that is better; how; and the labelled rows held out."""
+    def _derived(self, stats: Stats, parts: tuple[Part, ...] | None = None) -> Derived:
+        return Derived(self._settings, self.schema, stats, self.classes, frozen=parts)
+
+    def _counted(self, rows: Rows, codes: Codes, weight: Floats) -> Stats:
+        """Statistics of rows of these classes, with the levels and words of all."""
+        observer = replace(self._observer, classes=self.classes, codes=codes, weight=weight)
+        blocks = []
+        for k, (part, like) in enumerate(zip(self._plain.parts, self._plain.blocks, strict=True)):
+            names = [self.schema.names[j] for j in part.columns]
+            block: Any = rows.batch.blocks[k]
+            if part.family.reads_text:
+                found: Any = observer.words(block, rows.there[k], like.words, names[0])
+                blocks.append(replace(found, offsets=like.offsets, codes=like.codes))
+            else:
+                found = observer.add_up(block, part.family.terms, part.family.kept, names)
+                blocks.append(_placed(found, like) if isinstance(like, Counts) else found)
+        n, total = engines.choose().totals(codes, weight, len(self.classes))
+        return Stats(self.classes, n, total, tuple(blocks))
+
+    def _folds(self) -> Iterator[tuple[Stats, Floats, Positions]]:
+        """Statistics of labelled rows without some, their weights, and these rows, with their share of every class."""
+        n = min(FOLDS, int(np.bincount(self._y).max()))
+        if n < 2:
+            return
+        order = np.random.default_rng(0).permutation(len(self._y))
+        fold = np.empty(len(order), int)
+        fold[order[np.argsort(self._y[order], kind="stable")]] = np.arange(len(order)) % n
+        for k in range(n):
+            w = np.where(fold == k, 0.0, self._told.weight)
+            yield self._counted(self._told, self._y, w), w, np.flatnonzero(fold == k)
+
+    def _right(self, models: list[Held]) -> Mask:
+        """Which labelled rows get their labels by models that do not know them."""
+        right = np.zeros(len(self._y), bool)
+        for fitted, rows in models:
+            right[rows] = scored(fitted, self._told.batch.some(rows), None)[0] == self._y[rows]
+        return right
+
+    def right_alone(self) -> Mask:
+        """Which labelled rows get their labels by models of other labelled rows."""
+        return self._right([(self._derived(rest), rows) for rest, _, rows in self._folds()])
+
+    def left_out(self, fitted: Derived) -> LeaveOneOut:
+        """The labelled rows, each to be scored without itself, by a model of them."""
+        weight = None if self._observer.weight is None else self._told.weight
+        return LeaveOneOut(fitted, self._told.batch, self._y, weight)
+
+
+class SemiSupervised(Told):
+    """A table some of whose rows have no label, and models of all of it.
+
+    Rows that have none are a class of their own, the last, in the statistics `every`.
+    """
+
+    def __init__(
+        self, settings: Settings, schema: Schema, every: Stats, table: Frame | Block, observer: Observer
+    ) -> None:
+        labels = np.empty(0) if observer.labels is None else observer.labels
+        known = np.flatnonzero(every.classes < len(labels))  # classes of weight 0 are not there
+        if len(known) == 0:
+            raise ValueError("no row with a label has a weight above 0. Give one of each class a weight.")
+        there, blocks = every.classes[known], (_classes(block, known) for block in every.blocks)
+        labelled = Stats(labels[there], every.rows[known], every.weight[known], tuple(blocks))
+        place = np.full(len(labels) + 1, -1, np.int32)
+        place[there] = np.arange(len(known))
+        super().__init__(settings, schema, labelled, table, observer, place[observer.codes])
+        untold = (observer.codes == len(labels)) & (self._rows.weight > 0)
+        self._untold = self._rows.some(np.flatnonzero(untold))
+        self._words: dict[int, Any] = {}
+
+    def learn(self, weight: Any, alone: Told) -> tuple[Stats | None, Em, LeaveOneOut | None]:
+        """Statistics of all rows, unless `alone` the labelled ones are better; how; and the labelled rows held out."""
         n = len(self._told.weight), len(self._untold.weight)
         weights = WEIGHTS if weight == "auto" else (float(weight),)
         best, end, held_out = 0.0, None, None
         scores: dict[float, float] = {}
         if n[1]:
-            best, end, scores, held_out = self._proven(weights)
+            best, end, scores, held_out = self._proven(weights, alone)
         if end is None:
-            return self.labelled, Em(0.0, *n, 0, True, (), True, scores), None
-        stats = self._wide + self._shared_out(end.p, best, self._once(end.p))
+            return None, Em(0.0, *n, 0, True, (), True, scores), None
+        stats = self._labelled + self._shared_out(end.p, best, self._once(end.p))
         em = Em(best, *n, len(end.trace), end.converged, end.trace, end.is_likelihood, scores)
         return stats, em, held_out
-
-    def left_out(self, fitted: Derived, table: Frame | Block) -> LeaveOneOut:
-        """The labelled rows as a model of them alone reads them."""
-        batch = present(table, fitted)[0].some(self._told_at)
-        return LeaveOneOut(
-            fitted, batch, self._y, None if self._observer.weight is None else self._told.weight
-        )
 
     # The two steps.
 
@@ -185,9 +247,6 @@ class SemiSupervised:
         assert end is not None
         return end
 
-    def _derived(self, stats: Stats, parts: tuple[Part, ...] | None = None) -> Derived:
-        return Derived(self._settings, self._schema, stats, self.classes, frozen=parts)
-
     def _expected(self, fitted: Derived) -> tuple[Floats, float]:
         """The E step: probabilities of the classes for rows without a label; and the log-likelihood of the rows."""
         joint, _ = scored(fitted, self._untold.batch, "joint")
@@ -212,22 +271,6 @@ class SemiSupervised:
     def _once(self, p: Floats) -> Stats:
         """Unlabelled rows as rows: each is one of its most probable class."""
         return self._counted(self._untold, p.argmax(axis=1).astype(np.int32), self._untold.weight)
-
-    def _counted(self, rows: Rows, codes: Codes, weight: Floats) -> Stats:
-        """Statistics of rows of these classes, with the levels and words of all."""
-        observer = replace(self._observer, classes=self.classes, codes=codes, weight=weight)
-        blocks = []
-        for k, (part, like) in enumerate(zip(self._plain.parts, self._plain.blocks, strict=True)):
-            names = [self._schema.names[j] for j in part.columns]
-            block: Any = rows.batch.blocks[k]
-            if part.family.reads_text:
-                found: Any = observer.words(block, rows.there[k], like.words, names[0])
-                blocks.append(replace(found, offsets=like.offsets, codes=like.codes))
-            else:
-                found = observer.add_up(block, part.family.terms, part.family.kept, names)
-                blocks.append(_placed(found, like) if isinstance(like, Counts) else found)
-        n, total = engines.choose().totals(codes, weight, len(self.classes))
-        return Stats(self.classes, n, total, tuple(blocks))
 
     def _shared_out(self, p: Floats, weight: float, once: Stats) -> Stats:
         """The M step: statistics of unlabelled rows that count for every class by its probability.
@@ -267,21 +310,20 @@ class SemiSupervised:
     # The proof.
 
     def _proven(
-        self, weights: tuple[float, ...]
+        self, weights: tuple[float, ...], alone: Told
     ) -> tuple[float, Climb | None, dict[float, float], HeldOut | None]:
         """The first weight that does better on labelled rows held out than 0, and that by more than chance."""
         w, total, folds = self._told.weight, self._told.weight.sum(), list(self._folds())
         if not folds:  # all that can be seen is that it still knows the labelled rows
             for weight in weights:
-                end = self._climb(self._wide, w, weight)
+                end = self._climb(self._labelled, w, weight)
                 if self._still_right(end.fitted):
                     return weight, end, {}, self._held_out([])
             return 0.0, None, {}, None
-        models = [(self._derived(rest), rows) for rest, _, rows in folds]
-        before = self._right(models)
+        before = alone.right_alone()
         scores = {0.0: float(w @ before / total)}
         for weight in weights:
-            models = []
+            models: list[Held] = []
             for rest, rest_w, rows in folds:
                 models.append((self._climb(rest, rest_w, weight).fitted, rows))
                 so_far = np.concatenate([rows for _, rows in models])
@@ -293,29 +335,10 @@ class SemiSupervised:
             scores[weight] = float(w[so_far] @ after[so_far] / w[so_far].sum())
             _log.info("EM: accuracy on labelled rows held out, by the weight of unlabelled ones: %s", scores)
             if gain.sum() > chance:
-                end = self._climb(self._wide, w, weight)
+                end = self._climb(self._labelled, w, weight)
                 if gain.sum() > 2.0 * chance or self._still_right(end.fitted):
                     return weight, end, scores, self._held_out(models)
         return 0.0, None, scores, None
-
-    def _right(self, models: list[Held]) -> Mask:
-        """Which labelled rows get their labels by models that do not know them."""
-        right = np.zeros(len(self._y), bool)
-        for fitted, rows in models:
-            right[rows] = scored(fitted, self._told.batch.some(rows), None)[0] == self._y[rows]
-        return right
-
-    def _folds(self) -> Iterator[tuple[Stats, Floats, Positions]]:
-        """Statistics of labelled rows without some, their weights, and these rows, with their share of every class."""
-        n = min(FOLDS, int(np.bincount(self._y).max()))
-        if n < 2:
-            return
-        order = np.random.default_rng(0).permutation(len(self._y))
-        fold = np.empty(len(order), int)
-        fold[order[np.argsort(self._y[order], kind="stable")]] = np.arange(len(order)) % n
-        for k in range(n):
-            w = np.where(fold == k, 0.0, self._told.weight)
-            yield self._counted(self._told, self._y, w), w, np.flatnonzero(fold == k)
 
     def _still_right(self, fitted: Derived) -> bool:
         """Whether a model gives labelled rows their labels as well as one of these rows alone."""

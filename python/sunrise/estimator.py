@@ -28,7 +28,7 @@ from sunrise.data.batch import Batch, Block
 from sunrise.data.frame import Frame, frame_of, library_of
 from sunrise.derived import Derived, Fitted, Settings
 from sunrise.duplicates import DuplicateColumnsWarning, Glimpse, told
-from sunrise.em import Em, SemiSupervised
+from sunrise.em import Em, SemiSupervised, Told
 from sunrise.engines import array
 from sunrise.explain import Explanation
 from sunrise.family import ESTIMATES, Family
@@ -201,17 +201,27 @@ class NaiveBayes(ClassifierMixin, Uses, Honest, AtAGlance):  # type: ignore[misc
             for stale in ("_fixed", "_fitted", "selected_", "loo_score_", "em_"):
                 self.__dict__.pop(stale, None)
             if observer.labels is not None:
-                table = self._open(X, fitting=False)
-                semi = SemiSupervised(settings, schema, table, stats, observer)
-                stats, self.em_, held_out = semi.learn(self.unlabelled_weight)
-            self._become(settings, schema, stats, announced=None)
-            if self._calibrate_as() is None:
+                self._fit_some(settings, schema, stats, X, y, observer)
                 return self
-            if observer.labels is None:
+            self._become(settings, schema, stats, announced=None)
+            if self._calibrate_as() is not None:
                 self.recalibrate(X, y, sample_weight)
-            else:
-                self._recalibrated(semi.left_out(self._fitted, table) if held_out is None else held_out)
         return self
+
+    def _fit_some(
+        self, settings: Settings, schema: Schema, every: Stats, X: Any, y: Any, observer: Observer
+    ) -> None:
+        """Learn from labelled and unlabelled rows, or from the labelled ones where that is better."""
+        plain, labelled, _ = self._observe(settings, None, X, y, None, observer=observer.of_labelled)
+        table = self._open(X, fitting=False)
+        semi = SemiSupervised(settings, schema, every, table, observer)
+        alone = Told(settings, plain, labelled, table, observer, semi.y)
+        stats, self.em_, rows = semi.learn(self.unlabelled_weight, alone)
+        if stats is None:
+            schema, stats = plain, labelled
+        self._become(settings, schema, stats, announced=None)
+        if self._calibrate_as() is not None:
+            self._recalibrated(alone.left_out(self._fitted) if rows is None else rows)
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learn more rows: exactly `fit` on all rows so far.
@@ -335,6 +345,7 @@ class NaiveBayes(ClassifierMixin, Uses, Honest, AtAGlance):  # type: ignore[misc
         y: Any,
         sample_weight: Any,
         watch: bool = False,
+        observer: Observer | None = None,
     ) -> tuple[Schema, Stats, Observer]:
         """The statistics of some rows, their schema, which is chosen where there is none yet, and who added them up."""
         who, table = type(self).__name__, self._open(X, fitting=schema is None)
@@ -344,11 +355,11 @@ class NaiveBayes(ClassifierMixin, Uses, Honest, AtAGlance):  # type: ignore[misc
                 choice = choice_of_matrix(settings.families, table)
                 schema = Schema.whole(choice, table.shape[1], names, library_of(X))
             if schema.is_matrix:
-                observer = self._observer(who, settings, y, sample_weight, table.shape[0], watch)
+                observer = observer or self._observer(who, settings, y, sample_weight, table.shape[0], watch)
                 return schema, observer.matrix(table, schema.parts[0].family, names), observer
             table = frame_of(table.numbers())
         table, y, label = read.labelled(who, X, table, y)
-        observer = self._observer(who, settings, y, sample_weight, table.n_rows, watch)
+        observer = observer or self._observer(who, settings, y, sample_weight, table.n_rows, watch)
         if schema is not None:
             return *observer.frame(align(table, schema), schema, settings.families), observer
         if watch and self._calibrate_as() != "columns":

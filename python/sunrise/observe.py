@@ -38,6 +38,15 @@ class Observer:
     #: The labels, where some rows have none: classes are then numbers, and the last is that of these rows.
     labels: Labels | None = None
 
+    @property
+    def of_labelled(self) -> Observer:
+        """Who adds up the rows that have a label, of those some of which have none."""
+        labels = self.classes[:0] if self.labels is None else self.labels
+        there = self.codes < len(labels)
+        weight = there.astype(float) if self.weight is None else there * self.weight  # 0: not there
+        codes = np.where(there, self.codes, 0).astype(np.int32)
+        return replace(self, classes=labels, codes=codes, weight=weight, labels=None, glimpse=None)
+
     def matrix(self, block: Block, family: Family, names: Any) -> Stats:
         """Statistics of one block of numbers."""
         family.check(block.shape[1])
