@@ -293,7 +293,10 @@ def target_or_none(who: str, y: Any, n_rows: int) -> tuple[Labels, Codes]:
             "no row has a label: the classes have to be named by some. Give at least one row of each class its label."
         )
     there = np.flatnonzero(~missing)
-    classes, known = target(who, _some(y, there), len(there))
+    some = _some(y, there)
+    if getattr(some, "dtype", None) == object and not any(isinstance(label, str) for label in some):
+        some = labels.as_array(list(some))  # numbers were objects for the sake of those that are missing
+    classes, known = target(who, some, len(there))
     codes = np.full(n_rows, -1, np.int32)
     codes[there] = known
     return classes, codes
