@@ -164,16 +164,22 @@ class Told:
             w = np.where(fold == k, 0.0, self._told.weight)
             yield self._counted(self._told, self._y, w), w, np.flatnonzero(fold == k)
 
-    def _right(self, models: list[Held]) -> Mask:
-        """Which labelled rows get their labels by models that do not know them."""
-        right = np.zeros(len(self._y), bool)
-        for fitted, rows in models:
-            right[rows] = scored(fitted, self._told.batch.some(rows), None)[0] == self._y[rows]
-        return right
+    def _ranks(self, models: list[Held]) -> Floats:
+        """1 where the label of a row is the best of a model that does not know it, 1/2 where it is the second best, ...
 
-    def right_alone(self) -> Mask:
-        """Which labelled rows get their labels by models of other labelled rows."""
-        return self._right([(self._derived(rest), rows) for rest, _, rows in self._folds()])
+        Of many classes that says more than how often it is the best one; 0 for rows that no model was asked about.
+        """
+        found = np.zeros(len(self._y))
+        for fitted, rows in models:
+            joint, _ = scored(fitted, self._told.batch.some(rows), "joint")
+            own, k = joint[np.arange(len(rows)), self._y[rows]], np.arange(len(self.classes))
+            better = (joint > own[:, None]) | ((joint == own[:, None]) & (k < self._y[rows][:, None]))
+            found[rows] = 1.0 / (1.0 + better.sum(axis=1))
+        return found
+
+    def ranks_alone(self) -> Floats:
+        """The same by models of the other labelled rows."""
+        return self._ranks([(self._derived(rest), rows) for rest, _, rows in self._folds()])
 
     def left_out(self, fitted: Derived) -> LeaveOneOut:
         """The labelled rows, each to be scored without itself, by a model of them."""
@@ -320,19 +326,19 @@ class SemiSupervised(Told):
                 if self._still_right(end.fitted):
                     return weight, end, {}, self._held_out([])
             return 0.0, None, {}, None
-        before = alone.right_alone()
-        scores = {0.0: float(w @ before / total)}
+        before = alone.ranks_alone()
+        scores = {0.0: float(w @ (before == 1.0) / total)}
         for weight in weights:
             models: list[Held] = []
             for rest, rest_w, rows in folds:
                 models.append((self._climb(rest, rest_w, weight).fitted, rows))
                 so_far = np.concatenate([rows for _, rows in models])
-                after = self._right(models)
-                gain = w * (after.astype(float) - before)
+                after = self._ranks(models)
+                gain = w * (after - before)
                 chance = np.sqrt(((gain - w * gain[so_far].sum() / w[so_far].sum()) ** 2)[so_far].sum())
                 if gain[so_far].sum() < -2.0 * chance:
                     break
-            scores[weight] = float(w[so_far] @ after[so_far] / w[so_far].sum())
+            scores[weight] = float(w[so_far] @ (after == 1.0)[so_far] / w[so_far].sum())
             _log.info("EM: accuracy on labelled rows held out, by the weight of unlabelled ones: %s", scores)
             if gain.sum() > chance:
                 end = self._climb(self._labelled, w, weight)

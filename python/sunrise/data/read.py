@@ -294,7 +294,9 @@ def target_or_none(who: str, y: Any, n_rows: int) -> tuple[Labels, Codes]:
         )
     there = np.flatnonzero(~missing)
     some = _some(y, there)
-    if getattr(some, "dtype", None) == object and not any(isinstance(label, str) for label in some):
+    if getattr(getattr(some, "dtype", None), "kind", "") == "O" and not any(
+        isinstance(label, str) for label in some
+    ):
         some = labels.as_array(list(some))  # numbers were objects for the sake of those that are missing
     classes, known = target(who, some, len(there))
     codes = np.full(n_rows, -1, np.int32)
