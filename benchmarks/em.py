@@ -1,7 +1,7 @@
 """EM: what rows without a label add to few labelled ones, and that they never do harm.
 
-curve     20 Newsgroups by date, headers stripped: labelled articles, equally many of each group, and 8,000 without a label, in the
-          settings of Nigam et al. (2000); accuracy on the test part
+curve     20 Newsgroups by date, headers stripped: labelled articles, equally many of each group, and 8,000 without a
+          label, in the settings of Nigam et al. (2000); accuracy on the test part
 settings  the same 300 articles and SMS spam under other settings, some of which are poison for EM
 tables    real tables, with labels for 50 and 300 of up to 3,000 rows
 
@@ -23,9 +23,9 @@ from benchmarks.frames import line
 from benchmarks.text import COLLECTIONS
 
 SIZES = (20, 40, 100, 300, 600, 1000, 3000)
-MULTINOMIAL = {"tf": "count", "length": 0, "idf": 0, "against_others": False}
+MULTINOMIAL: dict[str, Any] = {"tf": "count", "length": 0, "idf": 0, "against_others": False}
 STOP_WORDS = sorted(ENGLISH_STOP_WORDS)
-PAPER = {**MULTINOMIAL, "alpha": 0.01, "min_df": 2, "total": 20, "stop_words": STOP_WORDS}
+PAPER: dict[str, Any] = {**MULTINOMIAL, "alpha": 0.01, "min_df": 2, "total": 20, "stop_words": STOP_WORDS}
 SETTINGS: dict[str, dict[str, Any]] = {
     "as in the paper": PAPER,
     "TextNB()": {},

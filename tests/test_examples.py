@@ -212,7 +212,7 @@ def test_the_pictures_can_be_drawn(digits, models, documents, tmp_path):
     whole = murphy.fitted(documents)
     murphy.draw_densities(whole, documents["vocabulary"], tmp_path / "murphy-densities.png")
     murphy.draw_selection(murphy.selected(whole, documents), tmp_path / "murphy-selection.png")
-    em.draw_curve({n: (0.1, 0.2) for n in em.SIZES}, tmp_path / "em-curve.png")
+    em.draw_curve(dict.fromkeys(em.SIZES, (0.1, 0.2)), tmp_path / "em-curve.png")
     assert {p.name for p in tmp_path.iterdir()} == {p.name for p in (EXAMPLES / "images").iterdir()}
 
 

@@ -574,6 +574,7 @@ class NaiveBayes(ClassifierMixin, Uses, Honest, AtAGlance):  # type: ignore[misc
         """Accuracy on rows X with labels y, which may be the name of X's label column."""
         if not sparse.issparse(X):
             table, who = self._open(X, fitting=False), type(self).__name__
+            assert isinstance(table, Frame)
             if read.is_name(y, table):
                 classes, codes = read.target(who, label_column(X, table, y), table.n_rows)
                 X, y = table.without(y), classes[codes]

@@ -41,7 +41,7 @@ def test_300_labels_and_8000_articles_without_one(articles):
     alone, both, em = compared(
         articles, 300, 8000, **MULTINOMIAL, alpha=0.01, min_df=2, total=20, stop_words=stop
     )
-    assert 0.48 < alone < 0.56 and both >= 0.66
+    assert 0.46 < alone < 0.56 and both >= 0.66
     assert em.is_likelihood and np.diff(em.log_likelihood).min() > 0
     assert abs(em.scores[em.weight] - both) < 0.08  # the proof is honest: leave-one-out would say 0.9
 
