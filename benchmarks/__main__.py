@@ -5,7 +5,8 @@ python -m benchmarks tables [NAME ...]                                accuracy o
 python -m benchmarks frames [adult] [wide] [memory] [record]          speed and memory on polars and pandas frames
 python -m benchmarks calibration [NAME ...] [speed]                   log loss before and after, beside other models
 python -m benchmarks text [NAME ...] [speed]                          five collections of documents, and speed
-python -m benchmarks all                                              all five
+python -m benchmarks em [curve] [settings] [tables]                   rows without a label
+python -m benchmarks all                                              all six
 
 Each prints Markdown tables and ends with status 1 where a claim is not reached.
 """
@@ -61,8 +62,12 @@ def main(arguments: list[str]) -> int:
         from benchmarks import text
 
         return text.main(rest)
+    if first == "em":
+        from benchmarks import em
+
+        return em.main(rest)
     if first == "all" and not rest:
-        return max(main([]), *(main([name]) for name in ("tables", "frames", "calibration", "text")))
+        return max(main([]), *(main([name]) for name in ("tables", "frames", "calibration", "text", "em")))
     return classes(set(arguments))
 
 

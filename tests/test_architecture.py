@@ -78,6 +78,7 @@ ROOMS = [
             "decide",
             "derived",
             "draw",
+            "em",
             "explain",
             "honest",
             "interval",

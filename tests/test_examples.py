@@ -22,7 +22,7 @@ def script(name):
     return module
 
 
-mnist, murphy = script("mnist"), script("murphy")
+em, mnist, murphy = script("em"), script("mnist"), script("murphy")
 #: Table 3.1: the likeliest words of X windows and of MS windows, and the bits of those that tell most.
 BOOK = np.array(
     [
@@ -31,7 +31,7 @@ BOOK = np.array(
         [0.215, 0.095, 0.092, 0.078, 0.067],
     ]
 )
-FILES = {"mnist": mnist.FILES, "murphy": [murphy.FILE]}
+FILES = {"em": [em.FILE], "mnist": mnist.FILES, "murphy": [murphy.FILE]}
 
 
 def need(shared, name):
@@ -78,7 +78,7 @@ def documents(shared):
 
 
 def test_every_page_has_its_script():
-    assert [path.stem for path in PAGES] == ["mnist", "murphy"]
+    assert [path.stem for path in PAGES] == ["em", "mnist", "murphy"]
     assert set(FILES) == {path.stem for path in EXAMPLES.glob("*.py")}
 
 
@@ -186,6 +186,17 @@ def test_the_table_of_words_kept(documents):
         assert said == [f"{100 * score:.1f} %" for score in truth]
 
 
+def test_the_table_of_labelled_articles(shared):
+    data = em.load(need(shared, "em"))
+    head, *rows = table("em", "labelled articles")
+    assert [int(cell.replace(",", "")) for cell in head[1:]] == em.SIZES
+    for n in (20, 100):  # the others to save time
+        said = [percent(row[1 + em.SIZES.index(n)]) for row in rows]
+        np.testing.assert_allclose(said, em.curve(data, [n])[n], atol=0.0006)
+    alone, with_others = ([percent(cell) for cell in row[1:]] for row in rows)
+    assert (np.array(with_others) > np.array(alone) + 0.03).all()
+
+
 # Scripts
 
 
@@ -201,11 +212,12 @@ def test_the_pictures_can_be_drawn(digits, models, documents, tmp_path):
     whole = murphy.fitted(documents)
     murphy.draw_densities(whole, documents["vocabulary"], tmp_path / "murphy-densities.png")
     murphy.draw_selection(murphy.selected(whole, documents), tmp_path / "murphy-selection.png")
+    em.draw_curve(dict.fromkeys(em.SIZES, (0.1, 0.2)), tmp_path / "em-curve.png")
     assert {p.name for p in tmp_path.iterdir()} == {p.name for p in (EXAMPLES / "images").iterdir()}
 
 
 @pytest.mark.parametrize("name", FILES)
 def test_without_data_a_script_says_what_it_wants(name, tmp_path):
     with pytest.raises(SystemExit) as said:
-        {"mnist": mnist, "murphy": murphy}[name].main(tmp_path)
+        {"em": em, "mnist": mnist, "murphy": murphy}[name].main(tmp_path)
     assert str(tmp_path) in str(said.value) and all(file in str(said.value) for file in FILES[name])

@@ -24,6 +24,11 @@ def log(x: Floats) -> Floats:
         return np.asarray(np.log(x))
 
 
+def times_log(count: Floats, log_p: Floats) -> Floats:
+    """A count times a logarithm, where 0 log 0 is 0."""
+    return np.where(count == 0, 0.0, count * np.where(count == 0, 0.0, log_p))
+
+
 def tails_of(level: float) -> tuple[float, float]:
     """The probabilities between which a credible interval of this level lies."""
     if not (isinstance(level, Real) and 0.0 < float(level) < 1.0):
@@ -124,6 +129,12 @@ class Beta(Conjugate):
         ends = (a == 0) & (b == 0)
         return Beta(np.where(ends, self.a > self.b, a), np.where(ends, self.b > self.a, b))
 
+    def pull(self, point: Beta, above: float = 0.0) -> Floats:
+        """Log of the density at the mean of another, where that is p^(a - above) (1 - p)^(b - above)."""
+        return times_log(self.a - above, point.log_mean) + times_log(
+            self.b - above, point.log_mean_complement
+        )
+
     def log_rise(self, posterior: Beta) -> Floats:
         """Log evidence of what leads from this prior to a posterior; NaN if improper."""
         ones, zeros = posterior.a - self.a, posterior.b - self.b
@@ -165,6 +176,10 @@ class Dirichlet(Conjugate):
         a = np.maximum(self.concentration - 1.0, 0.0)
         corner = self.concentration == self.concentration.max(axis=-1, keepdims=True, initial=0.0)
         return Dirichlet(np.where(a.sum(axis=-1, keepdims=True) > 0, a, corner))
+
+    def pull(self, point: Dirichlet, above: float = 0.0) -> Floats:
+        """Log of the density at the mean of another, where that is the product of p_k^(a_k - above)."""
+        return times_log(self.concentration - above, point.log_mean)
 
     def log_rise(self, posterior: Dirichlet) -> Floats:
         """Log evidence of what leads from this prior to a posterior; NaN if improper."""
@@ -258,6 +273,10 @@ class Gamma(Conjugate):
     def around_mode(self) -> Gamma:
         """The Gamma whose mean is the mode of this one."""
         return Gamma(np.maximum(self.shape - 1.0, 0.0), self.rate)
+
+    def pull(self, point: Gamma, above: float = 0.0) -> Floats:
+        """Log of the density at the mean of another, where that is r^(shape - above) exp(-rate r)."""
+        return times_log(self.shape - above, log(point.mean)) - self.rate * point.mean
 
     def log_rise(self, posterior: Gamma) -> Floats:
         """Log evidence of what leads from this prior to a posterior; NaN if improper."""

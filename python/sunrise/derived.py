@@ -17,7 +17,7 @@ from sunrise.conjugate import Dirichlet, log
 from sunrise.family import Family
 from sunrise.forms import Form
 from sunrise.present import Places
-from sunrise.schema import Schema
+from sunrise.schema import Part, Schema
 from sunrise.stats import Stats
 
 
@@ -49,6 +49,7 @@ class Derived:
         classes: Labels,
         prior: Any = None,
         calibration: Calibration | None = None,
+        frozen: tuple[Part, ...] | None = None,
     ) -> None:
         self.settings, self.schema, self.classes, self.calibration = settings, schema, classes, calibration
         self.parts = tuple(replace(p, family=settings.settle(p.family)) for p in schema.parts)
@@ -62,7 +63,8 @@ class Derived:
         self.stats = replace(scaled, blocks=blocks)
         for part in self.parts:
             part.family.check(len(part.columns), len(classes))
-        self.parts = tuple(
+        # What was taken from other statistics stays as it was there.
+        self.parts = frozen or tuple(
             replace(part, family=part.family.frozen(block))
             for part, block in zip(self.parts, blocks, strict=True)
         )

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Any, NoReturn, Self
 
 import numpy as np
@@ -29,6 +29,7 @@ from sunrise.data.batch import Batch, Block
 from sunrise.data.frame import Frame, frame_of, library_of
 from sunrise.derived import Derived, Fitted, Settings
 from sunrise.duplicates import DuplicateColumnsWarning, Glimpse, told
+from sunrise.em import Em, SemiSupervised, Told
 from sunrise.engines import array
 from sunrise.explain import Explanation
 from sunrise.family import ESTIMATES, Family
@@ -51,6 +52,11 @@ COMMON_CONSTRAINTS: dict[str, Any] = {
         Interval(Integral, None, -1, closed="right"),
         None,
     ],
+}
+
+UNLABELLED_CONSTRAINTS: dict[str, Any] = {
+    "unlabelled": [StrOptions({"error", "em"})],
+    "unlabelled_weight": [Interval(Real, 0, 1, closed="right"), StrOptions({"auto"})],
 }
 
 
@@ -94,6 +100,12 @@ class NaiveBayes(ClassifierMixin, Uses, Honest, AtAGlance):  # type: ignore[misc
         columns (and an exponent on the length of rows of counts), or one weight for each column, with an offset for
         each class. `fit` does so; `partial_fit`, `forget` and `merge` keep what was found and mark it as stale until
         `recalibrate`.
+    unlabelled : {"error", "em"}, default="error"
+        What `fit` does with rows whose label is missing (None, NaN or a null): refuse them, or learn from them, too, by
+        EM (semi-supervised). `em_` says what came of it.
+    unlabelled_weight : "auto" or float in (0, 1], default="auto"
+        What a row without a label counts beside a labelled one; "auto" chooses. Where EM does no better on
+        labelled rows held out than these alone, rows without a label are left out, whatever the weight.
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes, which multiply the weights of their rows.
     n_jobs : int or None, default=None
@@ -111,6 +123,8 @@ class NaiveBayes(ClassifierMixin, Uses, Honest, AtAGlance):  # type: ignore[misc
         The columns of the first data.
     stats_ : Stats
         All that is kept of the data: sums and counts.
+    em_ : Em
+        What came of rows without a label, where there were some.
 
     Examples
     --------
@@ -122,6 +136,7 @@ class NaiveBayes(ClassifierMixin, Uses, Honest, AtAGlance):  # type: ignore[misc
     """
 
     stats_: Stats
+    em_: Em
     classes_: Labels
     n_features_in_: int
     _fitted: Derived
@@ -133,6 +148,7 @@ class NaiveBayes(ClassifierMixin, Uses, Honest, AtAGlance):  # type: ignore[misc
         "estimate": [StrOptions(set(ESTIMATES))],
         "unseen": [StrOptions({"reserve", "ignore", "error"})],
         "calibrate": [StrOptions({"temperature", "columns"}), None],
+        **UNLABELLED_CONSTRAINTS,
         **COMMON_CONSTRAINTS,
     }
 
@@ -147,6 +163,8 @@ class NaiveBayes(ClassifierMixin, Uses, Honest, AtAGlance):  # type: ignore[misc
         estimate: str = "mean",
         unseen: str = "reserve",
         calibrate: str | None = None,
+        unlabelled: str = "error",
+        unlabelled_weight: Any = "auto",
         class_weight: Any = None,
         n_jobs: int | None = None,
     ) -> None:
@@ -155,6 +173,8 @@ class NaiveBayes(ClassifierMixin, Uses, Honest, AtAGlance):  # type: ignore[misc
         self.estimate = estimate
         self.unseen = unseen
         self.calibrate = calibrate
+        self.unlabelled = unlabelled
+        self.unlabelled_weight = unlabelled_weight
         self.class_weight = class_weight
         self.n_jobs = n_jobs
 
@@ -179,13 +199,31 @@ class NaiveBayes(ClassifierMixin, Uses, Honest, AtAGlance):  # type: ignore[misc
         """
         with self._unchanged_on_failure(), counting_once():
             settings = self._checked_settings()
-            schema, stats = self._observe(settings, None, X, y, sample_weight, watch=True)
-            for stale in ("_fixed", "_fitted", "selected_", "loo_score_"):
+            schema, stats, observer = self._observe(settings, None, X, y, sample_weight, watch=True)
+            for stale in ("_fixed", "_fitted", "selected_", "loo_score_", "em_"):
                 self.__dict__.pop(stale, None)
+            if observer.labels is not None:
+                self._fit_some(settings, schema, stats, X, y, observer)
+                return self
             self._become(settings, schema, stats, announced=None)
             if self._calibrate_as() is not None:
                 self.recalibrate(X, y, sample_weight)
         return self
+
+    def _fit_some(
+        self, settings: Settings, schema: Schema, every: Stats, X: Any, y: Any, observer: Observer
+    ) -> None:
+        """Learn from labelled and unlabelled rows, or from the labelled ones where that is better."""
+        plain, labelled, _ = self._observe(settings, None, X, y, None, observer=observer.of_labelled)
+        table = self._open(X, fitting=False)
+        semi = SemiSupervised(settings, schema, every, table, observer)
+        alone = Told(settings, plain, labelled, table, observer, semi.y)
+        stats, self.em_, rows = semi.learn(self.unlabelled_weight, alone)
+        if stats is None:
+            schema, stats = plain, labelled
+        self._become(settings, schema, stats, announced=None)
+        if self._calibrate_as() is not None:
+            self._recalibrated(alone.left_out(self._fitted) if rows is None else rows)
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learn more rows: exactly `fit` on all rows so far.
@@ -206,7 +244,7 @@ class NaiveBayes(ClassifierMixin, Uses, Honest, AtAGlance):  # type: ignore[misc
             if known is not None:
                 schema, before = self._under(settings)
                 self._refuse_fixed_parameters()
-            schema, stats = self._observe(settings, schema, X, y, sample_weight)
+            schema, stats, _ = self._observe(settings, schema, X, y, sample_weight)
             if announced is not None:
                 strange = stats.classes[labels.locate(announced, stats.classes) < 0]
                 if len(strange):
@@ -232,7 +270,7 @@ class NaiveBayes(ClassifierMixin, Uses, Honest, AtAGlance):  # type: ignore[misc
             settings = self._checked_settings()
             schema, before = self._under(settings)
             self._refuse_fixed_parameters()
-            _, taken = self._observe(settings, schema, X, y, sample_weight)
+            _, taken, _ = self._observe(settings, schema, X, y, sample_weight)
             try:
                 rest = before - taken
             except NeverSeenError as error:
@@ -309,8 +347,9 @@ class NaiveBayes(ClassifierMixin, Uses, Honest, AtAGlance):  # type: ignore[misc
         y: Any,
         sample_weight: Any,
         watch: bool = False,
-    ) -> tuple[Schema, Stats]:
-        """The statistics of some rows, and their schema, which is chosen where there is none yet."""
+        observer: Observer | None = None,
+    ) -> tuple[Schema, Stats, Observer]:
+        """The statistics of some rows, their schema, which is chosen where there is none yet, and who added them up."""
         who, table = type(self).__name__, self._open(X, fitting=schema is None)
         if not isinstance(table, Frame):
             names = getattr(self, "feature_names_in_", None)
@@ -319,13 +358,13 @@ class NaiveBayes(ClassifierMixin, Uses, Honest, AtAGlance):  # type: ignore[misc
                 whole = Schema.whole(choice, table.shape[1], names, library_of(X))
                 schema = whole if whole.is_matrix else None
             if schema is not None and schema.is_matrix:
-                observer = self._observer(who, settings, y, sample_weight, table.shape[0])
-                return schema, observer.matrix(table, schema.parts[0].family, names)
+                observer = observer or self._observer(who, settings, y, sample_weight, table.shape[0], watch)
+                return schema, observer.matrix(table, schema.parts[0].family, names), observer
             table = frame_of(table.numbers())
         table, y, label = read.labelled(who, X, table, y)
-        observer = self._observer(who, settings, y, sample_weight, table.n_rows)
+        observer = observer or self._observer(who, settings, y, sample_weight, table.n_rows, watch)
         if schema is not None:
-            return observer.frame(align(table, schema), schema, settings.families)
+            return *observer.frame(align(table, schema), schema, settings.families), observer
         if watch and self._calibrate_as() != "columns":
             observer = replace(observer, glimpse=Glimpse.of(table.n_rows))
         schema, stats = observer.frame(
@@ -336,7 +375,7 @@ class NaiveBayes(ClassifierMixin, Uses, Honest, AtAGlance):  # type: ignore[misc
             pairs := observer.glimpse.pairs(observer.codes[observer.glimpse.rows])
         ):
             alert(told(pairs, [str(name) for name in schema.names]), DuplicateColumnsWarning)
-        return replace(schema, label=label), stats
+        return replace(schema, label=label), stats, observer
 
     def _scored_choices(self, observer: Observer, table: Frame, settings: Settings) -> dict[int, Choice]:
         """Families of columns of numbers, by what they tell of the class, where that is asked for."""
@@ -352,12 +391,32 @@ class NaiveBayes(ClassifierMixin, Uses, Honest, AtAGlance):  # type: ignore[misc
             open_ = [j for j in open_ if table.names[j] not in fast]
         return choices_by_score(observer, table, settings, open_)
 
-    def _observer(self, who: str, settings: Settings, y: Any, sample_weight: Any, n_rows: int) -> Observer:
-        classes, codes = read.target(who, y, n_rows)
+    def _observer(
+        self, who: str, settings: Settings, y: Any, sample_weight: Any, n_rows: int, fitting: bool
+    ) -> Observer:
+        try:
+            classes, codes = read.target(who, y, n_rows)
+        except read.MissingLabelError:
+            if getattr(self, "unlabelled", "error") != "em":
+                raise
+            if not fitting:
+                raise ValueError(
+                    "a label is missing, and only fit learns from rows without one: which class they are of depends on "
+                    "all the others. Drop them here."
+                ) from None
+            return self._observer_of_some(who, settings, y, sample_weight, n_rows)
         weight = read.weights(sample_weight, n_rows)
         if n_rows == 0 or len(classes) == 0:
             raise ValueError("Found no rows to fit. Pass at least one.")
         return Observer(classes, codes, weight, settings.n_jobs, who)
+
+    @staticmethod
+    def _observer_of_some(who: str, settings: Settings, y: Any, sample_weight: Any, n_rows: int) -> Observer:
+        """Rows without a label as a class of their own, which comes last."""
+        labels, codes = read.target_or_none(who, y, n_rows)
+        codes = np.where(codes < 0, len(labels), codes).astype(np.int32)
+        weight = read.weights(sample_weight, n_rows)
+        return Observer(np.arange(len(labels) + 1), codes, weight, settings.n_jobs, who, labels=labels)
 
     def _name_columns(self, schema: Schema) -> None:
         self.__dict__["n_features_in_"] = len(schema.names)
@@ -437,6 +496,7 @@ class NaiveBayes(ClassifierMixin, Uses, Honest, AtAGlance):  # type: ignore[misc
             "feature_names_in_",
             "_fixed",
             "loo_score_",
+            "em_",
             "selected_",
         ):
             self.__dict__.pop(name, None)
@@ -539,7 +599,8 @@ class NaiveBayes(ClassifierMixin, Uses, Honest, AtAGlance):  # type: ignore[misc
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Accuracy on rows X with labels y, which may be the name of X's label column."""
         if not sparse.issparse(X):
-            table, who = frame_of(X), type(self).__name__
+            table, who = self._open(X, fitting=False), type(self).__name__
+            assert isinstance(table, Frame)
             if read.is_name(y, table):
                 classes, codes = read.target(who, label_column(X, table, y), table.n_rows)
                 X, y = table.without(y), classes[codes]

@@ -256,6 +256,19 @@ class Family(ABC):
         posterior = self.posterior(stats)
         return posterior.around_mode if self.estimate == "map" else posterior
 
+    def pull(self, stats: Any, class_weight: Floats) -> float:
+        """What the prior adds to the log-likelihood, of whose sum the estimate is the maximum.
+
+        A posterior mean is the mode under a prior that has one row more of each outcome. NaN where the estimate is no
+        maximum of such a sum.
+        """
+        if self.estimate == "mle":
+            return 0.0
+        if self.estimate == "predictive" or not self.generative:
+            return float("nan")
+        above = 1.0 if self.estimate == "map" else 0.0
+        return float(np.sum(self.prior_from(stats).pull(self.point(stats), above)))
+
     def prior_of(self, stats: Any, j: int) -> Any:
         """The prior of column j: numbers, or classes x 1 where they differ."""
         return self.prior_from(stats).at(j).common

@@ -93,11 +93,16 @@ class Honest(BaseEstimator):  # type: ignore[misc]
                 raise ValueError(
                     'there is nothing to calibrate: set calibrate="temperature" or calibrate="columns".'
                 )
-            rows = self._left_out(X, y, sample_weight, plain=True)
-            self._with_calibration(calibration(rows, kind))
-            rows = replace(rows, fitted=self._fitted)
-            self.__dict__["loo_score_"] = rows.score(rows.log_proba())
+            self._recalibrated(self._left_out(X, y, sample_weight, plain=True))
         return self
+
+    def _recalibrated(self, rows: LeaveOneOut) -> None:
+        """Fit the calibration anew to rows that the uncalibrated model has not seen."""
+        self._with_calibration(
+            calibration(replace(rows, fitted=self._fitted.uncalibrated), self._calibrate_as() or "")
+        )
+        rows = replace(rows, fitted=self._fitted)
+        self.__dict__["loo_score_"] = rows.score(rows.log_proba())
 
     def interval(
         self, X: Any, level: float = 0.95, n_draws: int = 1000, random_state: Any = 0

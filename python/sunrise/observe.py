@@ -11,7 +11,7 @@ from sunrise import _native, engines
 from sunrise.arrays import Codes, Floats, Labels
 from sunrise.bursts import Bursts
 from sunrise.data import read
-from sunrise.data.batch import Block, ColumnsBlock, LevelsBlock
+from sunrise.data.batch import Block, ColumnsBlock, LevelsBlock, WordsBlock
 from sunrise.data.column import Column
 from sunrise.data.frame import Frame
 from sunrise.duplicates import Glimpse
@@ -36,11 +36,22 @@ class Observer:
     who: str
     #: Some rows to look for columns that say the same, where that is asked for.
     glimpse: Glimpse | None = None
+    #: The labels, where some rows have none: classes are then numbers, and the last is that of these rows.
+    labels: Labels | None = None
+
+    @property
+    def of_labelled(self) -> Observer:
+        """Who adds up the rows that have a label, of those some of which have none."""
+        labels = self.classes[:0] if self.labels is None else self.labels
+        there = self.codes < len(labels)
+        weight = there.astype(float) if self.weight is None else there * self.weight  # 0: not there
+        codes = np.where(there, self.codes, 0).astype(np.int32)
+        return replace(self, classes=labels, codes=codes, weight=weight, labels=None, glimpse=None)
 
     def matrix(self, block: Block, family: Family, names: Any) -> Stats:
         """Statistics of one block of numbers."""
         family.check(block.shape[1])
-        return self._stats([self._add_up(block, family.terms, family.kept, names)])
+        return self._stats([self.add_up(block, family.terms, family.kept, names)])
 
     def frame(
         self, table: Frame, schema: Schema | None, families: Any, found: dict[int, Choice] | None = None
@@ -84,10 +95,11 @@ class Observer:
         if column.kind in ("number", "bool"):
 
             def dispersion() -> tuple[float, float]:
-                found[X, X2] = self._add_up(
+                found[X, X2] = self.add_up(
                     ColumnsBlock((column,), column.n_rows), (X, X2), REAL, [column.name]
                 )
-                return _dispersion(found[X, X2])
+                labelled = np.arange(len(self.classes if self.labels is None else self.labels))
+                return _dispersion(found[X, X2].taken(labelled))
 
             try:
                 look = look_at_numbers(column, self.weight, dispersion)
@@ -96,7 +108,7 @@ class Observer:
         else:
             names, codes = read.plain_levels(column, self.n_jobs)
             self._note(j, codes)
-            counts = self._add_up(LevelsBlock((codes,)), (LEVEL,), LEVELS, [column.name]).named(names)
+            counts = self.add_up(LevelsBlock((codes,)), (LEVEL,), LEVELS, [column.name]).named(names)
             found[LEVEL,], look = counts, look_at_levels(counts)
         choice = infer(column, look)
         return choice, None if choice.family is None else found.get(choice.family.terms)
@@ -117,30 +129,35 @@ class Observer:
         if family.reads_levels:
             names, codes = read.levels(column, family, self.n_jobs)
             self._note(j, codes)
-            return self._add_up(LevelsBlock((codes,)), family.terms, family.support, [column.name]).named(
+            return self.add_up(LevelsBlock((codes,)), family.terms, family.support, [column.name]).named(
                 names
             )
         if family.reads_bins:
             block: Block = LevelsBlock((read.bins(column, family, 0, self.who, self.weight),))
         else:
             block = ColumnsBlock((read.numbers(column, family),), column.n_rows)
-        return self._add_up(block, family.terms, family.kept, [column.name])
+        return self.add_up(block, family.terms, family.kept, [column.name])
 
     def _words(self, column: Column, family: Any) -> Counts | Bursts:
         """Statistics of a column of text."""
         counted = family.count(column, None, self.n_jobs)
+        there = ~counted.missing if self.weight is None else ~counted.missing & (self.weight > 0)
+        block = family.first_scaled(counted, there, self.n_jobs)
+        return self.words(block, counted.words, family, column.name, counted.vocabulary)._seen()
+
+    def words(
+        self, block: WordsBlock, words: Labels, family: Family, name: Any, vocabulary: Any = None
+    ) -> Words | Bursts:
+        """Statistics of documents whose words were counted."""
         # Missing documents and those of weight 0 are not there.
-        weight = (~counted.missing).astype(float)
-        if self.weight is not None:
-            weight *= self.weight
-        block = family.first_scaled(counted, weight > 0, self.n_jobs)
+        weight = np.ones(block.shape[0]) if self.weight is None else self.weight
+        weight = weight if block.missing is None else np.where(block.missing, 0.0, weight)
         if COUNT in family.terms:
-            counts = replace(self, weight=weight)._add_up(block, family.terms, family.support, [column.name])
-            return Bursts(counted.words, counts, counted.vocabulary)._seen()
+            counts = replace(self, weight=weight).add_up(block, family.terms, family.support, [name])
+            return Bursts(words, counts, vocabulary)
         n_threads = engines.threads(self.n_jobs, 16 * len(block.data))
         found, sums = engines.choose().documents(block, self.codes, weight, len(self.classes), n_threads)
-        words = Words.of(counted.words, found, sums)
-        return words.known_by(counted.vocabulary)._seen()
+        return Words.of(words, found, sums).known_by(vocabulary)
 
     def _part(self, table: Frame, part: Part, alone: dict[int, Any]) -> Any:
         """Statistics of a block: those of its columns side by side, or of all at once where cells lie row by row."""
@@ -150,9 +167,10 @@ class Observer:
             first = alone[columns[0]]
             return first if len(columns) == 1 else type(first).joined([alone.pop(j) for j in columns])
         names = [table.names[j] for j in columns]
-        return self._add_up(read.matrix_block(table, part), family.terms, family.kept, names)
+        return self.add_up(read.matrix_block(table, part), family.terms, family.kept, names)
 
-    def _add_up(self, block: Block, terms: tuple[Term, ...], support: Support, names: Any) -> Any:
+    def add_up(self, block: Block, terms: tuple[Term, ...], support: Support, names: Any) -> Any:
+        """Statistics of the cells of a block."""
         n_threads = engines.threads(self.n_jobs, block.shape[0] * block.shape[1])
         rest = self.codes, self.weight, len(self.classes), n_threads
         try:

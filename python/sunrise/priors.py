@@ -91,6 +91,18 @@ class NormalPrior:
         updated = self.prior.updated(stats.seen, stats.mean, stats.squared_error)
         return updated.each(lambda a: np.broadcast_to(a, stats.x.shape))  # type: ignore[no-any-return]
 
+    def pull(self, stats: Moments, class_weight: Floats) -> float:
+        """A normal-inverse-gamma density at the estimate, with the power of the variance that makes it the mode."""
+        family: Any = self
+        params = family.params(stats, class_weight)
+        if family.estimate == "mle" or params.posterior is not None or isinstance(self.prior, str | None):
+            return 0.0 if family.estimate == "mle" else float("nan")
+        power = self.prior.a + (1.5 if family.estimate == "map" else -1.0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            squares = self.prior.b + 0.5 * self.prior.kappa * (params.mean - self.prior.m) ** 2
+            pulls = -power * np.log(params.var) - squares / params.var
+        return float(np.where(params.known, pulls, 0.0).sum())
+
     def removal(self, stats: Moments, w: Floats) -> Removal | None:
         """The posterior's own way: kappa and a lose the weight of the cell, b its square."""
         estimate = self.estimate  # type: ignore[attr-defined]
@@ -257,6 +269,12 @@ class PooledRow:
             x, seen = np.where(blind, row.x, stats.x), np.where(blind, 1.0, stats.seen)
             return Sums(np.where(blind, 1, stats.rows), seen, x, stats.error)
         return Sums(stats.rows + 1, stats.seen + 1.0, stats.x + row.x, stats.error)
+
+    def pull(self, stats: Sums, class_weight: Floats) -> float:
+        """The log-likelihood of the row under every class."""
+        family: Any = self
+        form = family.form(family.params(stats, class_weight))
+        return 0.0 if family.estimate == "mle" else float(form.finite.cells(self.row(stats).x).sum())
 
     def share(self, joined: Sums) -> Floats:
         """The share of the row among the cells of every class and column."""

@@ -286,6 +286,8 @@ class Counts:
         return replace(self, rows=rows, weight=weight)
 
     def __add__(self, other: Counts) -> Counts:
+        if self.codes is other.codes and self.offsets is other.offsets:
+            return replace(self, rows=self.rows + other.rows, weight=self.weight + other.weight)
         if (places := self._places(other)) is not None:  # nothing new: a small batch costs little
             rows, weight = self.rows.copy(), self.weight.copy()
             rows[:, places] += other.rows

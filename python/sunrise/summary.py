@@ -196,7 +196,7 @@ class AtAGlance(BaseEstimator):  # type: ignore[misc]
     def families_(self) -> Any:
         """The family of every column, why it was chosen, its parameters, and the scores of the families tried.
 
-        A score is the mean log-probability of the class given the column alone, each row taken out of it. A frame of the
+        A score is the mean log-probability of the class by the column alone, each row taken out of it. A frame of the
         kind the model was fitted to; a dict by column where that was no frame.
 
         >>> from sunrise import NaiveBayes

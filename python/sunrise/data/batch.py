@@ -37,7 +37,7 @@ class Block(Protocol):
     def lengths(self) -> Floats:
         """The sum of the observed cells of every row."""
 
-    def some(self, rows: slice) -> Block:
+    def some(self, rows: Any) -> Block:
         """Some of the rows."""
 
 
@@ -70,7 +70,7 @@ class DenseBlock:
         """The sum of the observed cells of every row."""
         return np.asarray(np.nansum(self.numbers(), axis=1))
 
-    def some(self, rows: slice) -> DenseBlock:
+    def some(self, rows: Any) -> DenseBlock:
         """Some of the rows."""
         return DenseBlock(self.values[rows])
 
@@ -108,7 +108,7 @@ class ColumnsBlock:
         """The sum of the observed cells of every row."""
         return np.asarray(np.nansum(self.numbers(), axis=1))
 
-    def some(self, rows: slice) -> DenseBlock:
+    def some(self, rows: Any) -> DenseBlock:
         """Some of the rows, copied."""
         return DenseBlock(self.numbers(rows))
 
@@ -143,7 +143,7 @@ class LevelsBlock:
         """The sum of the observed cells of every row."""
         return np.asarray(np.nansum(self.numbers(), axis=1))
 
-    def some(self, rows: slice) -> LevelsBlock:
+    def some(self, rows: Any) -> LevelsBlock:
         """Some of the rows."""
         return LevelsBlock(tuple(codes[rows] for codes in self.codes))
 
@@ -192,7 +192,7 @@ class SparseBlock:
         row = np.repeat(np.arange(self.shape[0]), np.diff(self.indptr))
         return np.bincount(row, np.nan_to_num(self.data, copy=True), self.shape[0]).astype(np.float64)
 
-    def some(self, rows: slice) -> SparseBlock:
+    def some(self, rows: Any) -> SparseBlock:
         """Some of the rows."""
         part = self.matrix[rows]
         return SparseBlock(part.data, part.indices, part.indptr, part.shape)
@@ -214,7 +214,7 @@ class WordsBlock(SparseBlock):
         """The number of words of every document, known or not."""
         return self.n_words
 
-    def some(self, rows: slice) -> WordsBlock:
+    def some(self, rows: Any) -> WordsBlock:
         """Some of the rows."""
         part = self.matrix[rows]
         missing = None if self.missing is None else self.missing[rows]
@@ -228,6 +228,7 @@ class Batch:
     n_rows: int
     blocks: tuple[Block, ...]
 
-    def some(self, rows: slice) -> Batch:
-        """Some of the rows."""
-        return Batch(len(range(*rows.indices(self.n_rows))), tuple(block.some(rows) for block in self.blocks))
+    def some(self, rows: Any) -> Batch:
+        """Some of the rows: a slice, or their places."""
+        n_rows = len(range(self.n_rows)[rows]) if isinstance(rows, slice) else len(rows)
+        return Batch(n_rows, tuple(block.some(rows) for block in self.blocks))

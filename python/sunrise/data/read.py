@@ -11,7 +11,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d, validate_data
 
 from sunrise import _native, labels
-from sunrise.arrays import Codes, Floats, Labels, Mask
+from sunrise.arrays import Codes, Floats, Labels, Mask, Positions
 from sunrise.data.align import label_column
 from sunrise.data.batch import Block, ColumnsBlock, DenseBlock, SparseBlock
 from sunrise.data.column import Column, Levels
@@ -287,6 +287,50 @@ def target(who: str, y: Any, n_rows: int) -> tuple[Labels, Codes]:
     return labels.encode(y)
 
 
+class MissingLabelError(ValueError):
+    """Some rows have no label; `missing` says which."""
+
+    def __init__(self, missing: Mask) -> None:
+        super().__init__(
+            f"Input y contains NaN: the label in row {int(np.argmax(missing))} is missing. Drop the rows without a "
+            'label, fill it in, or fit NaiveBayes or TextNB with unlabelled="em", which learns from such rows, too.'
+        )
+        self.missing = missing
+
+
+def target_or_none(who: str, y: Any, n_rows: int) -> tuple[Labels, Codes]:
+    """Read a column of labels some of which may be missing: their code is -1."""
+    try:
+        return target(who, y, n_rows)
+    except MissingLabelError as error:
+        missing = error.missing
+    if missing.all():
+        raise ValueError(
+            "no row has a label: the classes have to be named by some. Give at least one row of each class its label."
+        )
+    there = np.flatnonzero(~missing)
+    some = _some(y, there)
+    if getattr(getattr(some, "dtype", None), "kind", "") == "O" and not any(
+        isinstance(label, str) for label in some
+    ):
+        some = labels.as_array(list(some))  # numbers were objects for the sake of those that are missing
+    classes, known = target(who, some, len(there))
+    codes = np.full(n_rows, -1, np.int32)
+    codes[there] = known
+    return classes, codes
+
+
+def _some(y: Any, rows: Positions) -> Any:
+    """The labels of some rows, of the kind they are."""
+    if hasattr(y, "iloc"):
+        return y.iloc[rows]
+    if hasattr(y, "gather"):
+        return y.gather(rows)
+    if hasattr(y, "take") and not isinstance(y, np.ndarray):
+        return y.take(rows.tolist())
+    return np.asarray(y)[rows] if isinstance(y, np.ndarray) else [y[k] for k in rows.tolist()]
+
+
 def _refuse_other_length(n_labels: int, n_rows: int) -> None:
     if n_labels != n_rows:
         raise ValueError(
@@ -365,10 +409,7 @@ def _careful_labels(y: NDArray[Any]) -> NDArray[Any]:
 
 def _refuse_missing_label(missing: Mask) -> None:
     if missing.any():
-        raise ValueError(
-            f"Input y contains NaN: the label in row {int(np.argmax(missing))} is missing. "
-            "Drop the rows without a label, or fill it in."
-        )
+        raise MissingLabelError(missing)
 
 
 def weights(sample_weight: Any, n_rows: int) -> Floats | None:

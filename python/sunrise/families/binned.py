@@ -179,6 +179,10 @@ class Binned(Smoothed, Family):
         """Dirichlet-multinomial, of the bins."""
         return self._levels.log_evidence(self._counts(stats), class_weight)
 
+    def pull(self, stats: Counts, class_weight: Floats) -> float:
+        """The log-likelihood of the pseudo-counts."""
+        return self._levels.pull(self._counts(stats), class_weight)
+
     def counts_of_counts(self, stats: Counts) -> CountsOfCounts:
         """Every class of a column is a draw of its bins."""
         return self._levels.counts_of_counts(self._counts(stats))

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from sunrise.arrays import Codes, Floats, Integers, Mask, Positions
-from sunrise.conjugate import Dirichlet, log
+from sunrise.conjugate import Dirichlet, log, times_log
 from sunrise.derived import Fitted, Settings
 from sunrise.evidence import CountsOfCounts
 from sunrise.family import Family
@@ -175,6 +175,15 @@ class Categorical(Smoothed, Family):
             rises = stats.by_column(log_rising(level + np.zeros_like(stats.weight), stats.weight))
             found = rises - log_rising(total, stats.by_column(stats.weight))
         return np.where(proper, found, np.nan)
+
+    def pull(self, stats: Counts, class_weight: Floats) -> float:
+        """The log-likelihood of the pseudo-counts."""
+        if self.estimate == "mle":
+            return 0.0
+        level, other = self._alphas(stats)
+        above, params = 1.0 if self.estimate == "map" else 0.0, self.params(stats, class_weight)
+        rest = times_log(self._rest(stats) * (other - above), params.log_other)
+        return float(times_log(level - above, params.log_level).sum() + rest.sum())
 
     def counts_of_counts(self, stats: Counts) -> CountsOfCounts:
         """Every class of a column is a draw of its levels."""

@@ -133,6 +133,10 @@ class DirichletMultinomial(Family):
         alpha = self.frozen(stats).alpha
         return DirichletMultinomialParams(alpha, alpha.any(axis=0))
 
+    def pull(self, stats: Counts, class_weight: Floats) -> float:
+        """The alphas are those of greatest likelihood, unless a background is mixed in."""
+        return 0.0 if self.estimate == "mle" or self.background == 0.0 else float("nan")
+
     def log_evidence(self, stats: Counts, class_weight: Floats | None = None) -> Floats:
         """There is none in closed form."""
         return np.full((len(stats.rows), 1), np.nan)

@@ -201,6 +201,13 @@ class Gaussian(NormalPrior, Family):
         spare = (1.0 - 1.0 / len(stats.rows)) * of_variance
         return np.where(self.known(stats), found - spare, 0.0)
 
+    def pull(self, stats: Moments, class_weight: Floats) -> float:
+        """That of its prior; there is none for smoothing that is no prior, nor here for a variance of all classes."""
+        if self._unlike_a_prior and self.epsilon == 0.0 and not self.laplace:
+            return 0.0
+        no_prior = self._unlike_a_prior or self.shared_variance
+        return float("nan") if no_prior else super().pull(stats, class_weight)
+
     def log_measure(self, stats: Moments) -> Floats:
         """log(2 pi) / 2 of every cell."""
         return np.asarray(-0.5 * np.log(2.0 * np.pi) * stats.seen)

@@ -82,6 +82,10 @@ class Odds(Smoothed, Family):
             return None
         return engines.choose().odds_left_out(block, y, w, stats.x, self._smoothing, n_threads)  # type: ignore[no-any-return]
 
+    def pull(self, stats: Sums, class_weight: Floats) -> float:
+        """Odds are no likelihood."""
+        return float("nan")
+
     def outcomes(self, params: OddsParams) -> Floats:
         """There are none: odds are no distribution of the class."""
         raise ValueError("odds are no distribution, so they have no mutual information; use multinomial.")

@@ -17,7 +17,7 @@ from sunrise.data.batch import SparseBlock, WordsBlock
 from sunrise.data.column import Column
 from sunrise.data.frame import Frame
 from sunrise.derived import Settings
-from sunrise.estimator import COMMON_CONSTRAINTS, NaiveBayes
+from sunrise.estimator import COMMON_CONSTRAINTS, UNLABELLED_CONSTRAINTS, NaiveBayes
 from sunrise.families.bernoulli import Bernoulli
 from sunrise.family import FAMILIES, Cells, Complaint, Family
 from sunrise.forms import Form, Linear
@@ -240,6 +240,8 @@ class Text(Family):
 
     def _rarity(self, found: Any, n: float) -> Floats:
         """What every word weighs that is in so many of n documents."""
+        if self.model.of_rows:
+            return np.ones(len(found))
         low, high = (
             limit if isinstance(limit, Integral) else limit * n for limit in (self.min_df, self.max_df)
         )
@@ -312,6 +314,10 @@ class Text(Family):
             return cast("Floats | None", self.model.left_out_rows(counts, cells, y, w))
         return sparse_own(self.model, counts, cells, counts.x.shape[1], y, w)
 
+    def pull(self, stats: Any, class_weight: Floats) -> float:
+        """What the prior of its model adds."""
+        return float(self.model.pull(self._counts(stats), stats.weight[:, 0]))
+
     def log_evidence(self, stats: Any, class_weight: Floats | None = None) -> Floats:
         """Of the words as a distribution; NaN where weighed words are none."""
         if not self.generative:
@@ -379,6 +385,8 @@ class TextNB(NaiveBayes):
         Class probabilities: learned, equal, or given.
     calibrate : {"temperature", "columns"} or None, default="temperature"
         Make the probabilities honest on leave-one-out scores, with an exponent on the length of documents.
+    unlabelled, unlabelled_weight
+        Learn from documents without a label, too: see `sunrise.NaiveBayes`.
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes, which multiply the weights of their rows.
     n_jobs : int or None, default=None
@@ -413,6 +421,7 @@ class TextNB(NaiveBayes):
         "max_features": [Interval(Integral, 1, None, closed="left"), None],
         "class_prior": ["array-like", dict, StrOptions({"fitted", "uniform"})],
         "calibrate": [StrOptions({"temperature", "columns"}), None],
+        **UNLABELLED_CONSTRAINTS,
         **COMMON_CONSTRAINTS,
     }
 
@@ -438,6 +447,8 @@ class TextNB(NaiveBayes):
         max_features: int | None = None,
         class_prior: Any = "fitted",
         calibrate: str | None = "temperature",
+        unlabelled: str = "error",
+        unlabelled_weight: Any = "auto",
         class_weight: Any = None,
         n_jobs: int | None = None,
     ) -> None:
@@ -460,6 +471,8 @@ class TextNB(NaiveBayes):
         self.max_features = max_features
         self.class_prior = class_prior
         self.calibrate = calibrate
+        self.unlabelled = unlabelled
+        self.unlabelled_weight = unlabelled_weight
         self.class_weight = class_weight
         self.n_jobs = n_jobs
 

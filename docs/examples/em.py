@@ -1,0 +1,131 @@
+"""Make the numbers and the picture of em.md: newsgroups learned from few labels and many documents without one.
+
+    python docs/examples/em.py [folder of the data]
+
+It prints the table of the page and writes its picture to docs/examples/images.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+import sunrise as sr
+from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
+
+HERE = Path(__file__).resolve().parent
+DATA = HERE.parents[2] / "shared" / "data"
+IMAGES = HERE / "images"
+
+FILE = "20news-bydate.jsonl.gz"
+SIZES = [20, 40, 100, 300, 600, 1000, 3000]
+UNLABELLED = 8000
+TRIALS = 2
+#: The settings of Nigam et al.: a multinomial of documents that are brought to one length.
+SETTINGS = {
+    "alpha": 0.01,
+    "total": 20,
+    "model": "multinomial",
+    "min_df": 2,
+    "stop_words": sorted(ENGLISH_STOP_WORDS),
+}
+
+BLUE, ORANGE = "#0072B2", "#D55E00"
+
+
+def load(folder=DATA):
+    """Texts without their headers and groups, of the training part and of the test part."""
+    path = Path(folder) / FILE
+    if not path.is_file():
+        raise SystemExit(
+            f"{FILE} is not in {folder}. It holds the 20 Newsgroups sorted by date, one article a line, as JSON with\n"
+            "text, group and split (train or test). Give its folder as the argument."
+        )
+    with gzip.open(path, "rt", encoding="utf-8", newline="\n") as lines:
+        rows = [json.loads(line) for line in lines]
+    parts = []
+    for split in ("train", "test"):
+        some = [row for row in rows if row["split"] == split]
+        texts = np.array([row["text"].partition("\n\n")[2] for row in some], dtype=object)
+        parts += [texts, np.array([row["group"] for row in some])]
+    return parts
+
+
+def drawn(y, n, seed):
+    """As many labelled articles of each group, n in all, and unlabelled ones from the rest."""
+    order = np.random.default_rng(seed).permutation(len(y))
+    groups = np.unique(y)
+    labelled = np.concatenate([order[y[order] == group][: n // len(groups)] for group in groups])
+    rest = order[~np.isin(order, labelled)]
+    return labelled, rest[:UNLABELLED]
+
+
+def labels_of(y, labelled, unlabelled):
+    """The labels of some articles, none of the others."""
+    return [*y[labelled].tolist(), *[None] * len(unlabelled)]
+
+
+def compared(data, n, seed, **settings):
+    """Share of right test articles, by the labelled articles alone and with the others by EM; and that model."""
+    texts, y, texts_test, y_test = data
+    labelled, unlabelled = drawn(y, n, seed)
+    plain = sr.TextNB(**SETTINGS | settings).fit(texts[labelled], y[labelled])
+    model = sr.TextNB(**SETTINGS | settings, unlabelled="em")
+    model.fit(texts[[*labelled, *unlabelled]], labels_of(y, labelled, unlabelled))
+    return *((m.predict(texts_test) == y_test).mean() for m in (plain, model)), model
+
+
+def curve(data, sizes=SIZES, trials=TRIALS):
+    """Mean accuracies by number of labelled articles: labelled alone, and with EM."""
+    found = {n: [compared(data, n, seed)[:2] for seed in range(trials)] for n in sizes}
+    return {n: np.mean(scores, axis=0) for n, scores in found.items()}
+
+
+def table(scores):
+    """The curve as a table in Markdown."""
+    rows = [
+        ["labelled articles", *(f"{n:,}" for n in scores)],
+        ["---"] * (len(scores) + 1),
+        ["these alone", *(f"{100 * plain:.1f} %" for plain, _ in scores.values())],
+        [f"and {UNLABELLED:,} without a label", *(f"{100 * em:.1f} %" for _, em in scores.values())],
+    ]
+    return (
+        "\n".join("| " + " | ".join(row) + " |" for row in rows)
+        .replace("| --- ", "|---")
+        .replace("--- |", "---|")
+    )
+
+
+def draw_curve(scores, path):
+    """Accuracy by number of labelled articles."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(7.5, 4.2), layout="constrained")
+    ax = figure.subplots()
+    plain, em = 100 * np.array(list(scores.values())).T
+    ax.plot(list(scores), em, "o-", color=BLUE, label=f"and {UNLABELLED:,} articles without a label (EM)")
+    ax.plot(list(scores), plain, "s--", color=ORANGE, label="the labelled articles alone")
+    ax.set(xscale="log", xlabel="labelled articles", ylabel="right test articles (%)", ylim=(0, 85))
+    ax.set(
+        title="What articles without a label add", xticks=list(scores), xticklabels=[f"{n:,}" for n in scores]
+    )
+    ax.minorticks_off()
+    ax.grid(alpha=0.3)
+    ax.legend(loc="lower right")
+    figure.savefig(path, dpi=100, metadata={"Software": None})
+    print(f"{path.name}: {path.stat().st_size / 1000:.0f} kB")
+
+
+def main(folder=DATA, images=IMAGES):
+    """Print the table and draw the picture."""
+    scores = curve(load(folder))
+    print(table(scores))
+    Path(images).mkdir(exist_ok=True)
+    draw_curve(scores, Path(images) / "em-curve.png")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:2])
