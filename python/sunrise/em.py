@@ -128,6 +128,11 @@ class Told:
         return Rows(batch, np.ones(batch.n_rows) if weight is None else weight)
 
     def _derived(self, stats: Stats, parts: tuple[Part, ...] | None = None) -> Derived:
+        if parts is not None:
+            frozen = (
+                part.family.thawed().frozen(block) for part, block in zip(parts, stats.blocks, strict=True)
+            )
+            parts = tuple(replace(part, family=family) for part, family in zip(parts, frozen, strict=True))
         return Derived(self._settings, self.schema, stats, self.classes, frozen=parts)
 
     def _counted(self, rows: Rows, codes: Codes, weight: Floats) -> Stats:

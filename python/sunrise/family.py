@@ -215,6 +215,10 @@ class Family(ABC):
         """The family in words."""
         return self.name
 
+    def thawed(self) -> Self:
+        """A frozen family that is to find its parameters anew, where these were frozen as well."""
+        return self
+
     def frozen(self, stats: Any) -> Self:
         """The family with everything that it takes from the data as numbers: prior scales, floors, chosen alphas."""
         return self

@@ -407,9 +407,10 @@ def test_documents_without_a_label(settings):
     model, plain = (sr.TextNB(**settings, unlabelled=way) for way in ("em", "error"))
     model.fit(texts, labels)
     plain.fit(texts[:30], labels[:30])
-    assert model.em_.weight > 0 and model.em_.is_likelihood == (settings != {})
+    likely = settings.get("model") in ("multinomial", "bernoulli")
+    assert model.em_.weight > 0 and model.em_.is_likelihood == likely
     right = [(m.predict(texts[102:]) == NAMES[y[102:]]).mean() for m in (plain, model)]
-    assert right[1] > max(right[0], 0.95)
+    assert right[1] >= max(right[0], 0.95)
     found = model.stats_.blocks[0]
     assert found.documents.sum() == 599 and found.found.sum() == sum(len(set(t.split())) for t in texts if t)
     if settings:

@@ -107,6 +107,10 @@ class DirichletMultinomial(Family):
             "where nothing was counted, leave those rows or the column out, or use multinomial, which can.",
         )
 
+    def thawed(self) -> Self:
+        """The family without its alphas, unless they were given."""
+        return self if self.common is None else self.changed(alpha=None, common=None, convergence=None)
+
     def frozen(self, stats: Counts) -> Self:
         """The family with its alphas: leave-one-out keeps them."""
         if self.alpha is not None:

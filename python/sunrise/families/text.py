@@ -253,6 +253,10 @@ class Text(Family):
             return np.where(use, 1.0, np.nan)
         return np.where(use, np.log(n / np.maximum(found, 1)) ** self.idf, np.nan)
 
+    def thawed(self) -> Self:
+        """The weights of the words stay."""
+        return self.changed(model=self.model.thawed())
+
     def frozen(self, stats: Any) -> Self:
         """The family with the weights of the words, and whatever its model takes from them."""
         own = self
