@@ -22,6 +22,7 @@ import numpy as np
 
 from sunrise import engines
 from sunrise.arrays import Codes, Floats, Positions
+from sunrise.bursts import Bursts
 from sunrise.data.batch import Batch, Block
 from sunrise.data.frame import Frame
 from sunrise.derived import Derived, Settings
@@ -407,6 +408,8 @@ class HeldOut(LeaveOneOut):
 
 def _classes(block: Any, known: Positions) -> Any:
     """The statistics of some classes, with the levels of all."""
+    if isinstance(block, Bursts):
+        return replace(block, counts=_classes(block.counts, known))
     if isinstance(block, Counts):
         return replace(block, rows=block.rows[known], weight=block.weight[known])
     return block.taken(known)
