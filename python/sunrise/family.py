@@ -333,10 +333,12 @@ class Family(ABC):
         """
         return None
 
-    def left_out_changes(self, stats: Any, block: Any, y: Codes, w: Floats, n_threads: int) -> Floats | None:
-        """Of a shared block of sparse rows: how the scores of all classes change once they are taken out.
+    def left_out_scores(
+        self, stats: Any, params: Any, block: Any, y: Codes, w: Floats, n_threads: int
+    ) -> Floats | None:
+        """Of a shared block of sparse rows: what they add to the scores of all classes once they are taken out.
 
-        Infinite where more is taken than there is; None where that is not known, or has to be found in another way.
+        Infinite where more is taken than there is; None where that has to be found in another way.
         """
         return None
 

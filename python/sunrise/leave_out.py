@@ -275,9 +275,7 @@ class LeaveOneOut:
         rows = _as_sparse(block)
         if rows is not None and family.shared:
             n_threads = engines.threads(self.fitted.n_jobs, len(rows.data) * len(self.fitted.classes))
-            found = family.left_out_changes(stats, rows, self.y, self.w, n_threads)
-            if found is not None:
-                found += block_scores(self.fitted, self.batch, k, self.fitted.plain_forms[k])
+            found = family.left_out_scores(stats, self.fitted.params[k], rows, self.y, self.w, n_threads)
         if rows is not None and found is None:
             found = family.left_out_rows(stats, _stored(rows), self.y, self.w)
         if found is not None:

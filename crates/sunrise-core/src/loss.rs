@@ -1,6 +1,7 @@
 //! The log loss of rows whose classes are scored by weighted sums, and its slopes: what calibration minimises.
 
 use crate::fault::{self, Fault};
+use crate::normalise::exp_of_negative;
 use crate::vectorised;
 use crate::work::run;
 
@@ -78,11 +79,11 @@ impl Told<'_> {
 /// From scores to exponentials beside the greatest, which is 1; their sum without it.
 #[inline(always)]
 fn exponentials(scores: &mut [f64], best: usize) -> f64 {
-    let (most, mut rest) = (scores[best], 0.0);
-    for (c, score) in scores.iter_mut().enumerate() {
-        *score = if c == best { 1.0 } else { (*score - most).exp() };
-        rest += if c == best { 0.0 } else { *score };
-    }
+    let most = scores[best];
+    scores.iter_mut().for_each(|score| *score = exp_of_negative(*score - most));
+    scores[best] = 0.0;
+    let rest = scores.iter().sum();
+    scores[best] = 1.0;
     rest
 }
 
@@ -99,23 +100,28 @@ pub fn curvature(told: Told, columns: &[f64], offsets: &[f64], threads: usize) -
             #[inline(always)]
             || {
                 let mut sum = vec![0.0; square];
-                let (mut scores, mut mean, mut own) = (vec![0.0; classes], vec![0.0; size], vec![0.0; size]);
+                let (mut p, mut mean) = (vec![0.0; classes], vec![0.0; width]);
                 for r in start..n.min(start + TASK) {
-                    let cells = &told.cells[r * row..(r + 1) * row];
-                    let best = told.score(r, cells, columns, offsets, &mut scores);
-                    let total = 1.0 + exponentials(&mut scores, best);
+                    let (cells, w) = (&told.cells[r * row..(r + 1) * row], told.weight[r]);
+                    let best = told.score(r, cells, columns, offsets, &mut p);
+                    let total = 1.0 + exponentials(&mut p, best);
+                    p.iter_mut().for_each(|p| *p /= total);
                     mean.fill(0.0);
-                    for (c, score) in scores.iter().enumerate() {
-                        let p = score / total;
-                        own.fill(0.0);
-                        if c > 0 {
-                            own[..width].copy_from_slice(&cells[(c - 1) * width..][..width]);
-                        }
-                        own[width + c] = 1.0;
-                        add_square(&mut sum, &own, told.weight[r] * p);
-                        mean.iter_mut().zip(&own).for_each(|(mean, x)| *mean += p * x);
+                    for (p, x) in p[1..].iter().zip(cells.chunks_exact(width.max(1))) {
+                        mean.iter_mut().zip(x).for_each(|(mean, x)| *mean += p * x);
+                        add_square(&mut sum, size, x, w * p);
                     }
-                    add_square(&mut sum, &mean, -told.weight[r]);
+                    add_square(&mut sum, size, &mean, -w);
+                    for c in 0..classes {
+                        let below = &mut sum[(width + c) * size..][..width + c + 1];
+                        let (mixed, pairs) = below.split_at_mut(width);
+                        // The cells of the first class are 0: the others are differences from it.
+                        let x = if c == 0 { &[][..] } else { &cells[(c - 1) * width..][..width] };
+                        mixed.iter_mut().zip(x).for_each(|(sum, x)| *sum += w * p[c] * x);
+                        mixed.iter_mut().zip(&mean).for_each(|(sum, mean)| *sum -= w * p[c] * mean);
+                        pairs.iter_mut().zip(&p).for_each(|(sum, q)| *sum -= w * p[c] * q);
+                        pairs[c] += w * p[c];
+                    }
                 }
                 sum
             },
@@ -128,14 +134,12 @@ pub fn curvature(told: Told, columns: &[f64], offsets: &[f64], threads: usize) -
     Ok(sum)
 }
 
-/// Adds the products of all pairs, times a factor, below the diagonal and on it.
+/// Adds the products of all pairs, times a factor, below the diagonal and on it, to the first rows of a square.
 #[inline(always)]
-fn add_square(sum: &mut [f64], x: &[f64], factor: f64) {
+fn add_square(sum: &mut [f64], size: usize, x: &[f64], factor: f64) {
     for (i, &a) in x.iter().enumerate() {
-        if a != 0.0 {
-            let row = &mut sum[i * x.len()..][..i + 1];
-            row.iter_mut().zip(x).for_each(|(sum, b)| *sum += factor * a * b);
-        }
+        let row = &mut sum[i * size..][..i + 1];
+        row.iter_mut().zip(x).for_each(|(sum, b)| *sum += factor * a * b);
     }
 }
 

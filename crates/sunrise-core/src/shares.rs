@@ -122,25 +122,26 @@ pub fn odds(counts: Counts, threads: usize) -> Result<Vec<f64>, Fault> {
     }))
 }
 
-/// How the scores by such odds change where a row's own counts are taken out, rows x classes.
+/// Scores of rows by such odds where their own counts are taken out first, rows x classes.
 ///
 /// Its own class has fewer counts, and so have the others of all other classes. Infinite where more would be taken
-/// than there is. Rows have to be canonical.
+/// than there is. Rows have to be canonical; the odds are those of [`odds`], of so many classes padded.
 pub fn left_out<T: Cell, I: Index>(
     x: &Csr<T, I>,
     rows: Rows,
     counts: Counts,
+    odds: &[f64],
     threads: usize,
 ) -> Result<Vec<f64>, Fault> {
     let columns = counts.columns()?;
     rows.table(x.rows(), columns)?;
-    if columns != x.columns() || rows.classes != counts.classes {
+    let others = Others::of(counts, columns, threads);
+    if columns != x.columns() || rows.classes != counts.classes || odds.len() != columns * others.width {
         return Err(Fault::shape("the rows do not have the columns and classes of the counts"));
     }
-    let others = Others::of(counts, columns, threads);
-    let mut changes = vec![0.0; cells(x.rows(), counts.classes)?];
+    let mut scores = vec![0.0; cells(x.rows(), counts.classes)?];
     let mut tasks = Vec::new();
-    let mut room = &mut changes[..];
+    let mut room = &mut scores[..];
     for piece in pieces(x.rows(), 64, 64) {
         let (part, behind) = room.split_at_mut(piece.len() * counts.classes);
         room = behind;
@@ -151,19 +152,22 @@ pub fn left_out<T: Cell, I: Index>(
             #[inline(always)]
             || {
                 let (mut lost, mut taken) = (Lost::none(others.width), Vec::new());
-                for (r, change) in piece.zip(room.chunks_exact_mut(counts.classes)) {
-                    let Some((y, w)) = rows.class(r) else { continue };
+                for (r, score) in piece.zip(room.chunks_exact_mut(counts.classes)) {
                     let (indices, values) = x.canonical_row(r)?;
                     taken.clear();
                     taken.extend(indices.iter().zip(values).map(|(j, value)| (j.at(), value.number())));
-                    others.change(counts, &taken, y, w, &mut lost, change);
+                    lost.begin(&taken, odds);
+                    match rows.class(r) {
+                        Some((y, w)) => others.score(counts, &taken, y, w, &mut lost, score),
+                        None => score.copy_from_slice(&lost.plain[..counts.classes]),
+                    }
                 }
                 Ok(())
             },
         )
     });
     done.into_iter().collect::<Result<(), Fault>>()?;
-    Ok(changes)
+    Ok(scores)
 }
 
 /// The share of a sum that rounding may have left of nothing.
@@ -179,8 +183,10 @@ struct Others {
     rest_total: Vec<f64>,
 }
 
-/// What a row loses of the scores of the others: a sum for every class, and one that is the same for all.
+/// What a row scores as it is, and what it loses of the scores of the others: a sum for every class, and one that is
+/// the same for all.
 struct Lost {
+    plain: Vec<f64>,
     by_class: Vec<f64>,
     share: Vec<f64>,
     same: f64,
@@ -188,7 +194,20 @@ struct Lost {
 
 impl Lost {
     fn none(width: usize) -> Self {
-        Lost { by_class: vec![0.0; width], share: vec![0.0; width], same: 0.0 }
+        Lost { plain: vec![0.0; width], by_class: vec![0.0; width], share: vec![0.0; width], same: 0.0 }
+    }
+
+    /// The score of another row as it is.
+    #[inline(always)]
+    fn begin(&mut self, row: &[(usize, f64)], odds: &[f64]) {
+        let width = self.plain.len();
+        self.plain.fill(0.0);
+        self.by_class.fill(0.0);
+        self.same = 0.0;
+        for &(j, a) in row {
+            let odds = &odds[j * width..][..width];
+            self.plain.iter_mut().zip(odds).for_each(|(sum, odds)| *sum += a * odds);
+        }
     }
 }
 
@@ -202,21 +221,19 @@ impl Others {
         Others { inverse, width: counts.classes.div_ceil(GROUP) * GROUP, total, rest_total }
     }
 
-    /// How the scores of all classes change without a row of class y and weight w.
+    /// The scores of all classes without a row of class y and weight w.
     #[inline(always)]
-    fn change(
+    fn score(
         &self,
         counts: Counts,
         row: &[(usize, f64)],
         y: usize,
         w: f64,
         lost: &mut Lost,
-        change: &mut [f64],
+        score: &mut [f64],
     ) {
         let mine = &counts.x[y * (counts.x.len() / counts.classes)..];
         let (mut own, mut length, mut enough) = (0.0, 0.0, true);
-        lost.by_class.fill(0.0);
-        lost.same = 0.0;
         for &(j, a) in row {
             let taken = w * a;
             length += a;
@@ -228,12 +245,13 @@ impl Others {
             lost.add(&self.inverse[j * self.width..][..self.width], y, a, taken);
         }
         let all = w * length;
-        for ((to, sum), rest) in change.iter_mut().zip(&lost.by_class).zip(&self.rest_total) {
-            *to = length * (-all / rest).ln_1p() - (sum + lost.same);
+        let parts = lost.plain.iter().zip(&lost.by_class).zip(&self.rest_total);
+        for (to, ((plain, sum), rest)) in score.iter_mut().zip(parts) {
+            *to = plain + (length * (-all / rest).ln_1p() - (sum + lost.same));
         }
-        change[y] = own - length * (-all / self.total[y]).ln_1p();
+        score[y] = lost.plain[y] + (own - length * (-all / self.total[y]).ln_1p());
         if !enough {
-            change.fill(f64::INFINITY);
+            score.fill(f64::INFINITY);
         }
     }
 }
@@ -349,17 +367,15 @@ mod tests {
             let flat: Vec<f64> = x.iter().flatten().copied().collect();
             let counts = Counts { x: &flat, classes, alpha: 0.3 };
             let csr = Csr::new(&data, &indices, &indptr, 7).unwrap();
-            let changes = left_out(&csr, Rows::new(&y, None, classes).unwrap(), counts, threads).unwrap();
             let told = odds(counts, threads).unwrap();
-            let width = classes.div_ceil(GROUP) * GROUP;
+            let found = left_out(&csr, Rows::new(&y, None, classes).unwrap(), counts, &told, threads).unwrap();
             for (r, (row, c)) in table.iter().enumerate() {
                 let mut rest = x.clone();
                 row.iter().enumerate().for_each(|(j, &n)| rest[*c as usize][j] -= f64::from(n));
                 for k in 0..classes {
-                    let plain: f64 = row.iter().enumerate().map(|(j, &n)| f64::from(n) * told[j * width + k]).sum();
                     let wanted: f64 =
                         row.iter().enumerate().map(|(j, &n)| f64::from(n) * log_odds(&rest, 0.3, k, j)).sum();
-                    prop_assert!((plain + changes[r * classes + k] - wanted).abs() < 1e-11 * (1.0 + wanted.abs()));
+                    prop_assert!((found[r * classes + k] - wanted).abs() < 1e-11 * (1.0 + wanted.abs()));
                 }
             }
         }
@@ -379,7 +395,8 @@ mod tests {
     fn more_than_there_is_cannot_be_taken() {
         let csr = Csr::new(&[2.0], &[0_i32], &[0, 1], 2).unwrap();
         let counts = Counts { x: &[1.0, 0.0, 0.0, 1.0], classes: 2, alpha: 1.0 };
-        let found = left_out(&csr, Rows::new(&[0], None, 2).unwrap(), counts, 1).unwrap();
+        let told = odds(counts, 1).unwrap();
+        let found = left_out(&csr, Rows::new(&[0], None, 2).unwrap(), counts, &told, 1).unwrap();
         assert!(found.iter().all(|x| x.is_infinite()));
         assert!(odds(Counts { x: &[1.0], classes: 0, alpha: 1.0 }, 1).is_err());
     }

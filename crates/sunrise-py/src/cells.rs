@@ -90,10 +90,11 @@ impl<'py, T: Element, I: Element> FromPyObject<'_, 'py> for SparseCells<'py, T, 
 #[allow(missing_docs)]
 pub enum Cells<'py> {
     Dense(DenseCells<'py>),
-    Wide64(SparseCells<'py, f64, i64>),
-    Wide32(SparseCells<'py, f32, i64>),
+    // Tried in this order, the usual ones first: Python takes long to say why one does not fit.
     Narrow64(SparseCells<'py, f64, i32>),
+    Wide64(SparseCells<'py, f64, i64>),
     Narrow32(SparseCells<'py, f32, i32>),
+    Wide32(SparseCells<'py, f32, i64>),
     Columns(Vec<Viewed<'py>>),
 }
 

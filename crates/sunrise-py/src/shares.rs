@@ -35,8 +35,9 @@ pub fn odds<'py>(
     Ok(py.detach(|| shares::odds(counts, threads)).map_err(raise)?.into_pyarray(py))
 }
 
-/// How scores by such odds change where a row's own counts are taken out, rows x classes.
+/// Scores of rows by such odds where their own counts are taken out first, rows x classes.
 #[pyfunction]
+#[allow(clippy::too_many_arguments)]
 pub fn odds_left_out<'py>(
     py: Python<'py>,
     rows: Cells<'py>,
@@ -44,14 +45,16 @@ pub fn odds_left_out<'py>(
     w: Option<PyReadonlyArray1<'py, f64>>,
     x: PyReadonlyArray2<'py, f64>,
     alpha: f64,
+    odds: PyReadonlyArray2<'py, f64>,
     threads: usize,
 ) -> PyResult<Floats<'py>> {
     let (y, w) = (slice(&y)?, w.as_ref().map(slice).transpose()?);
     let counts = counts(&x, alpha)?;
     let labelled = Rows::new(y, w, counts.classes).map_err(raise)?;
+    let odds = odds.as_slice().map_err(|_| PyValueError::new_err("the odds do not lie column by column"))?;
     let found = dispatch!(&rows, Reading::REAL, py,
         _dense => Err(dense()),
-        sparse => shares::left_out(&sparse, labelled, counts, threads));
+        sparse => shares::left_out(&sparse, labelled, counts, odds, threads));
     Ok(found.map_err(raise)?.into_pyarray(py))
 }
 

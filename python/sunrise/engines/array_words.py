@@ -37,15 +37,17 @@ def odds(x: Floats, alpha: float) -> Floats:
     return log_shares(x) - log_shares(others(x)) if len(x) > 1 else log_shares(x)
 
 
-def odds_left_out(block: SparseBlock, y: Codes, w: Floats, x: Floats, alpha: float, threads: int) -> Floats:
-    """How scores by such odds change where a row's own counts are taken out, rows x classes."""
-    changes, before = np.zeros((len(y), len(x))), odds(x, alpha)
+def odds_left_out(
+    block: SparseBlock, y: Codes, w: Floats, x: Floats, alpha: float, log_odds: Floats, threads: int
+) -> Floats:
+    """Scores of rows by such odds where their own counts are taken out first, rows x classes."""
+    scores = np.asarray(block.matrix @ log_odds.T)
     for i in np.flatnonzero(w > 0):
         row = block.numbers(slice(i, i + 1))[0]
         left = x[y[i]] - w[i] * row
         without = x.copy()
         without[y[i]] = without_dust(left, x[y[i]])
-        changes[i] = (odds(without, alpha) - before) @ row
+        scores[i] = odds(without, alpha) @ row
         if (left < -1e-9 * x[y[i]]).any():
-            changes[i] = np.inf
-    return changes
+            scores[i] = np.inf
+    return scores

@@ -271,10 +271,15 @@ def odds(x: Floats, alpha: float) -> Floats:
     )
 
 
-def odds_left_out(block: SparseBlock, y: Codes, w: Floats, x: Floats, alpha: float, threads: int) -> Floats:
-    """How scores by such odds change where a row's own counts are taken out, rows x classes."""
-    cells = block.native((X,))
-    return _native.odds_left_out(cells, y, w, np.ascontiguousarray(x), alpha, threads).reshape(len(y), -1)
+def odds_left_out(
+    block: SparseBlock, y: Codes, w: Floats, x: Floats, alpha: float, log_odds: Floats, threads: int
+) -> Floats:
+    """Scores of rows by such odds where their own counts are taken out first, rows x classes."""
+    cells, table = block.native((X,)), log_odds.T
+    if table.shape[1] % _native.GROUP or not table.flags.c_contiguous:
+        table = _padded(table)
+    found = _native.odds_left_out(cells, y, w, np.ascontiguousarray(x), alpha, table, threads)
+    return found.reshape(len(y), -1)
 
 
 def normalise(scores: Floats, fallback: Floats, output: Any) -> tuple[Floats, int]:

@@ -74,13 +74,14 @@ class Odds(Smoothed, Family):
         """A count times the log odds of its column."""
         return Linear(x=params.log_odds)
 
-    def left_out_changes(
-        self, stats: Sums, block: SparseBlock, y: Codes, w: Floats, n_threads: int
+    def left_out_scores(
+        self, stats: Sums, params: OddsParams, block: SparseBlock, y: Codes, w: Floats, n_threads: int
     ) -> Floats | None:
         """A row leaves the shares of its class, and those of the others of all other classes."""
         if not stats.known.all() or (stats.seen != stats.seen[:, :1]).any():
             return None
-        return engines.choose().odds_left_out(block, y, w, stats.x, self._smoothing, n_threads)  # type: ignore[no-any-return]
+        rest = stats.x, self._smoothing, params.log_odds, n_threads
+        return engines.choose().odds_left_out(block, y, w, *rest)  # type: ignore[no-any-return]
 
     def pull(self, stats: Sums, class_weight: Floats) -> float:
         """Odds are no likelihood."""

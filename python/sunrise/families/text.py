@@ -301,10 +301,12 @@ class Text(Family):
         matrix = weighed.matrix[:, use]
         return SparseBlock(matrix.data, matrix.indices, matrix.indptr, matrix.shape)
 
-    def left_out_changes(self, stats: Any, block: Any, y: Codes, w: Floats, n_threads: int) -> Floats | None:
+    def left_out_scores(
+        self, stats: Any, params: TextParams, block: Any, y: Codes, w: Floats, n_threads: int
+    ) -> Floats | None:
         """As its model has it, of the words that say anything."""
-        found = self.model.left_out_changes(self._counts(stats), self._spoken(block), y, w, n_threads)
-        return cast("Floats | None", found)
+        counts, words = self._counts(stats), self._spoken(block)
+        return cast("Floats | None", self.model.left_out_scores(counts, params.words, words, y, w, n_threads))
 
     def left_out_rows(self, stats: Any, rows: Cells, y: Codes, w: Floats) -> Floats | None:
         """As its model has it, of the words that say anything."""
