@@ -122,13 +122,21 @@ def scaled(
     frequency: str,
     length: float,
     total: float | None,
+    room: Floats,
     threads: int,
-) -> Floats: ...
+) -> None: ...
 def documents_of(
-    rows: Cells, y: Codes, w: Floats | None, classes: int, threads: int
-) -> tuple[Integers, Floats]: ...
-def odds(x: Floats, alpha: float, threads: int) -> Floats: ...
+    rows: Cells, y: Codes, w: Floats | None, classes: int, found: Integers, sums: Floats, threads: int
+) -> None: ...
+def odds(x: Floats, alpha: float, room: Floats, threads: int) -> None: ...
 def odds_left_out(
-    rows: Cells, y: Codes, w: Floats | None, x: Floats, alpha: float, odds: Floats, threads: int
+    rows: Cells,
+    y: Codes,
+    w: Floats | None,
+    x: Floats,
+    alpha: float,
+    odds: Floats,
+    room: Floats,
+    threads: int,
 ) -> Floats: ...
 def normalise(scores: Floats, fallback: Floats, output: Output) -> int: ...

@@ -24,7 +24,7 @@ MOST = 1 << 25
 IMPOSSIBLE = 745.0
 
 #: Rows on which the valleys of a temperature are looked for.
-FEW = 512
+FEW = 256
 
 #: A step that gains less than this share of the loss is the last: of columns, of a temperature, and on few rows of it.
 EXACT, ENOUGH, ROUGH = 1e-13, 1e-10, 1e-5
@@ -185,7 +185,7 @@ def _temperature(rows: LeaveOneOut, use: Positions, weights: Floats, exponents: 
     n_joint = len(tempered.lengths)
     # There may be several valleys: find their floors on a few rows, and the lowest of them on all.
     few = tempered.some(np.linspace(0, len(use) - 1, min(len(use), FEW)).astype(np.intp))
-    points = product(np.arange(-10.0, 3.0), (0.0, -0.5, -1.0) if n_joint else (0.0,))
+    points = product(np.arange(-10.0, 3.0, 2.0), (0.0, -0.5, -1.0) if n_joint else (0.0,))
     starts = [
         np.concatenate([[step], np.full(n_joint, g), np.zeros(len(fitted.classes))]) for step, g in points
     ]

@@ -93,7 +93,8 @@ class Honest(BaseEstimator):  # type: ignore[misc]
                 raise ValueError(
                     'there is nothing to calibrate: set calibrate="temperature" or calibrate="columns".'
                 )
-            self._recalibrated(self._left_out(X, y, sample_weight, plain=True))
+            rows = self._left_out(X, y, sample_weight, plain=True)
+            self._recalibrated(rows.enough() if kind == "temperature" else rows)
         return self
 
     def _recalibrated(self, rows: LeaveOneOut) -> None:

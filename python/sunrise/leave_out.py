@@ -30,6 +30,10 @@ from sunrise.stats import NeverSeenError
 from sunrise.terms import LEVEL
 
 
+#: Rows that are enough for a temperature, and for each of the classes, whose offsets go with it.
+ENOUGH, ENOUGH_OF_CLASS = 1 << 14, 200
+
+
 class LooScore(NamedTuple):
     """How good a model is on rows it has not seen, and how good the class prior alone would be.
 
@@ -76,6 +80,16 @@ class LeaveOneOut:
             total = fitted.stats.weight[self.y]
             own = own + log(np.maximum(total - self.w, 0.0)) - log(np.where(total > 0, total, 1.0))
         return np.where(self.alone, -np.inf, own)
+
+    def enough(self) -> LeaveOneOut:
+        """As many of the rows, evenly spaced, as a few numbers and one for each class can be fitted to."""
+        there = np.flatnonzero(self.w > 0)
+        most = max(ENOUGH, ENOUGH_OF_CLASS * len(self.fitted.classes))
+        if len(there) <= most:
+            return self
+        some = there[np.linspace(0, len(there) - 1, most).astype(np.intp)]
+        weight = None if self.weight is None else self.weight[some]
+        return LeaveOneOut(self.fitted, self.batch.some(some), self.y[some], weight)
 
     def log_proba(self) -> Floats:
         """Log-probability of every class for every row, rows x classes; -inf for a class that is left without rows."""

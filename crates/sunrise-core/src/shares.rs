@@ -26,8 +26,11 @@ const TILE: usize = 32;
 /// Below this, the logarithm of 1 - u is a short series.
 const SMALL: f64 = 0.02;
 
-/// Below this, it is one that is worth its while where many are asked for together.
+/// Below this, it is another one, which is worth its while where many are asked for together.
 const MIDDLE: f64 = 0.25;
+
+/// Below this, it is a shorter one.
+const TINY: f64 = 0.0005;
 
 impl Counts<'_> {
     fn columns(&self) -> Result<usize, Fault> {
@@ -39,11 +42,12 @@ impl Counts<'_> {
     }
 
     /// What all counts of every class are together, smoothed; and those of all other classes.
-    fn totals(&self, columns: usize) -> (Vec<f64>, Vec<f64>) {
+    fn totals(&self, columns: usize, threads: usize) -> (Vec<f64>, Vec<f64>) {
         let smooth = self.alpha * columns as f64;
-        let own: Vec<f64> = self.x.chunks_exact(columns.max(1)).map(|row| row.iter().sum()).collect();
+        let classes: Vec<&[f64]> = self.x.chunks_exact(columns.max(1)).collect();
+        let own: Vec<f64> = run(threads, classes, |row| vectorised(|| sum(row)));
         let mut rest = vec![0.0; self.classes];
-        others(&own, &mut rest);
+        _ = others(&own, &mut rest);
         let smoothed = |sums: Vec<f64>| sums.into_iter().map(|sum| sum + smooth).collect();
         (smoothed(own), smoothed(rest))
     }
@@ -58,9 +62,19 @@ impl Counts<'_> {
     }
 }
 
+/// The sum of numbers, in a fixed order of partial sums.
+#[inline(always)]
+fn sum(row: &[f64]) -> f64 {
+    let mut sums = [0.0; 8];
+    let eights = row.chunks_exact(8);
+    let rest: f64 = eights.remainder().iter().sum();
+    eights.for_each(|eight| sums.iter_mut().zip(eight).for_each(|(sum, x)| *sum += x));
+    sums.iter().sum::<f64>() + rest
+}
+
 /// The sums of all but one, without subtracting: what is not there leaves no dust.
 #[inline(always)]
-fn others(own: &[f64], rest: &mut [f64]) {
+fn others(own: &[f64], rest: &mut [f64]) -> f64 {
     let mut before = 0.0;
     for (x, to) in own.iter().zip(rest.iter_mut()) {
         *to = before;
@@ -72,17 +86,23 @@ fn others(own: &[f64], rest: &mut [f64]) {
         *to = if *x == 0.0 { all } else { *to + after };
         after += x;
     }
+    all
 }
 
 /// Fills a table of columns x classes, padded to whole groups of classes, tile by tile.
+///
+/// The room is the caller's: large tables are quick only where the system gives them large pages.
 fn tiled(
     counts: Counts,
     columns: usize,
+    table: &mut [f64],
     threads: usize,
-    fill: impl Fn(usize, &[f64], &mut [f64], &mut [f64]) + Sync,
-) -> Vec<f64> {
+    fill: impl Fn(&[f64], &mut [f64], &mut [f64]) + Sync,
+) -> Result<(), Fault> {
     let width = counts.classes.div_ceil(GROUP) * GROUP;
-    let mut table = vec![0.0; columns * width];
+    if table.len() != columns * width {
+        return Err(Fault::shape("the room is not one of columns x classes, padded"));
+    }
     let tasks: Vec<(usize, &mut [f64])> = table.chunks_mut(TILE * 64 * width).enumerate().collect();
     run(threads, tasks, |(k, part)| {
         vectorised(
@@ -93,49 +113,58 @@ fn tiled(
                     let first = (k * 64 + n) * TILE;
                     let some = first..first + to.len() / width;
                     counts.gathered(columns, some, width, &mut own);
-                    for (at, (own, to)) in own.chunks_exact(width).zip(to.chunks_exact_mut(width)).enumerate()
-                    {
-                        fill(first + at, &own[..counts.classes], &mut rest, &mut to[..counts.classes]);
+                    for (own, to) in own.chunks_exact(width).zip(to.chunks_exact_mut(width)) {
+                        let (to, pad) = to.split_at_mut(counts.classes);
+                        fill(&own[..counts.classes], &mut rest, to);
+                        pad.fill(0.0);
                     }
                 }
             },
         );
     });
-    table
+    Ok(())
 }
 
 /// Log of the shares of every class over those of all others, columns x classes, rows padded to whole groups.
 ///
 /// A class that has no others is scored by its own shares.
-pub fn odds(counts: Counts, threads: usize) -> Result<Vec<f64>, Fault> {
+pub fn odds(counts: Counts, room: &mut [f64], threads: usize) -> Result<(), Fault> {
     let columns = counts.columns()?;
-    let (total, rest_total) = counts.totals(columns);
+    let (total, rest_total) = counts.totals(columns, threads);
     let alone = counts.classes == 1;
     let scale: Vec<f64> =
         total.iter().zip(&rest_total).map(|(own, rest)| if alone { 1.0 / own } else { rest / own }).collect();
-    Ok(tiled(counts, columns, threads, |_, own, rest, to| {
-        others(own, rest);
-        for (((own, rest), scale), to) in own.iter().zip(rest.iter()).zip(&scale).zip(to) {
-            let below = if alone { 1.0 } else { rest + counts.alpha };
-            *to = ((own + counts.alpha) / below * scale).ln();
+    let log_scale: Vec<f64> = scale.iter().map(|scale| scale.ln()).collect();
+    tiled(counts, columns, room, threads, |own, rest, to| {
+        let all = others(own, rest);
+        // Most classes have none of most columns, and all of those have the same to say.
+        let nothing = (counts.alpha / if alone { 1.0 } else { all + counts.alpha }).ln();
+        for (c, to) in to.iter_mut().enumerate() {
+            *to = if own[c] == 0.0 {
+                nothing + log_scale[c]
+            } else {
+                let below = if alone { 1.0 } else { rest[c] + counts.alpha };
+                ((own[c] + counts.alpha) / below * scale[c]).ln()
+            };
         }
-    }))
+    })
 }
 
 /// Scores of rows by such odds where their own counts are taken out first, rows x classes.
 ///
 /// Its own class has fewer counts, and so have the others of all other classes. Infinite where more would be taken
-/// than there is. Rows have to be canonical; the odds are those of [`odds`], of so many classes padded.
+/// than there is. Rows have to be canonical; the odds are those of [`odds`], and there must be as much room.
 pub fn left_out<T: Cell, I: Index>(
     x: &Csr<T, I>,
     rows: Rows,
     counts: Counts,
     odds: &[f64],
+    room: &mut [f64],
     threads: usize,
 ) -> Result<Vec<f64>, Fault> {
     let columns = counts.columns()?;
     rows.table(x.rows(), columns)?;
-    let others = Others::of(counts, columns, threads);
+    let others = Others::of(counts, columns, room, threads)?;
     if columns != x.columns() || rows.classes != counts.classes || odds.len() != columns * others.width {
         return Err(Fault::shape("the rows do not have the columns and classes of the counts"));
     }
@@ -174,9 +203,11 @@ pub fn left_out<T: Cell, I: Index>(
 const DUST: f64 = 1.0 / (1_u64 << 46) as f64;
 
 /// Counts of the others of every class, smoothed.
-struct Others {
+struct Others<'a> {
     /// One over them, columns x classes, rows padded to whole groups.
-    inverse: Vec<f64>,
+    inverse: &'a [f64],
+    /// The largest of them and the next largest, whose the largest is, and that of classes which have no count.
+    extremes: Vec<(f64, f64, usize, f64)>,
     width: usize,
     /// All counts of each class, and of its others.
     total: Vec<f64>,
@@ -188,13 +219,12 @@ struct Others {
 struct Lost {
     plain: Vec<f64>,
     by_class: Vec<f64>,
-    share: Vec<f64>,
     same: f64,
 }
 
 impl Lost {
     fn none(width: usize) -> Self {
-        Lost { plain: vec![0.0; width], by_class: vec![0.0; width], share: vec![0.0; width], same: 0.0 }
+        Lost { plain: vec![0.0; width], by_class: vec![0.0; width], same: 0.0 }
     }
 
     /// The score of another row as it is.
@@ -206,19 +236,29 @@ impl Lost {
         self.same = 0.0;
         for &(j, a) in row {
             let odds = &odds[j * width..][..width];
-            self.plain.iter_mut().zip(odds).for_each(|(sum, odds)| *sum += a * odds);
+            for (sums, odds) in self.plain.chunks_exact_mut(GROUP).zip(odds.chunks_exact(GROUP)) {
+                sums.iter_mut().zip(odds).for_each(|(sum, odds)| *sum += a * odds);
+            }
         }
     }
 }
 
-impl Others {
-    fn of(counts: Counts, columns: usize, threads: usize) -> Self {
-        let (total, rest_total) = counts.totals(columns);
-        let inverse = tiled(counts, columns, threads, |_, own, rest, to| {
-            others(own, rest);
+impl<'a> Others<'a> {
+    fn of(counts: Counts, columns: usize, room: &'a mut [f64], threads: usize) -> Result<Self, Fault> {
+        let (total, rest_total) = counts.totals(columns, threads);
+        tiled(counts, columns, room, threads, |own, rest, to| {
+            _ = others(own, rest);
             rest.iter().zip(to).for_each(|(rest, to)| *to = 1.0 / (rest + counts.alpha));
+        })?;
+        let inverse = &*room;
+        let width = counts.classes.div_ceil(GROUP) * GROUP;
+        let parts = pieces(columns, 4096, 64);
+        let extremes = run(threads, parts, |part| {
+            let rows = inverse[part.start * width..part.end * width].chunks_exact(width);
+            rows.map(|row| extremes(&row[..counts.classes])).collect::<Vec<_>>()
         });
-        Others { inverse, width: counts.classes.div_ceil(GROUP) * GROUP, total, rest_total }
+        let extremes = extremes.concat();
+        Ok(Others { inverse, extremes, width, total, rest_total })
     }
 
     /// The scores of all classes without a row of class y and weight w.
@@ -242,7 +282,9 @@ impl Others {
             // What cannot be told from rounding is nothing.
             let gone = if had - taken <= had * DUST { had } else { taken };
             own += a * log_rest(gone / smoothed);
-            lost.add(&self.inverse[j * self.width..][..self.width], y, a, taken);
+            let (most, next, whose, common) = self.extremes[j];
+            let most = taken * if whose == y { next } else { most };
+            lost.add(&self.inverse[j * self.width..][..self.width], most, common, a, taken);
         }
         let all = w * length;
         let parts = lost.plain.iter().zip(&lost.by_class).zip(&self.rest_total);
@@ -256,46 +298,56 @@ impl Others {
     }
 }
 
-impl Lost {
-    /// Adds a log(1 - taken / others) for every class but y.
-    #[inline(always)]
-    fn add(&mut self, inverse: &[f64], y: usize, a: f64, taken: f64) {
-        for (u, inverse) in self.share.iter_mut().zip(inverse) {
-            *u = taken * inverse;
-        }
-        self.share[y] = 0.0;
-        let mut most = [0.0; GROUP];
-        for shares in self.share.chunks_exact(GROUP) {
-            for (most, &u) in most.iter_mut().zip(shares) {
-                *most = if u > *most { u } else { *most };
-            }
-        }
-        let most = most.iter().fold(0.0, |most: f64, &u| most.max(u));
-        let pairs = self.by_class.iter_mut().zip(&self.share);
-        if most < SMALL {
-            pairs.for_each(|(sum, &u)| *sum += a * series(u));
-        } else if most < MIDDLE {
-            pairs.for_each(|(sum, &u)| *sum += a * longer_series(u));
-        } else {
-            self.add_rare(a);
+/// The largest number and the next largest, where the largest is, and the smallest.
+#[inline(always)]
+fn extremes(row: &[f64]) -> (f64, f64, usize, f64) {
+    let (mut most, mut next, mut whose, mut least) = (0.0, 0.0, 0, f64::INFINITY);
+    for (c, &x) in row.iter().enumerate() {
+        least = if x < least { x } else { least };
+        if x > most {
+            (most, next, whose) = (x, most, c);
+        } else if x > next {
+            next = x;
         }
     }
+    (most, next, whose, least)
+}
 
-    /// Most classes have none of what is rare, and the same others.
+impl Lost {
+    /// Adds a log(1 - taken / others) for every class, where that is at most so much and for most classes `common`.
+    ///
+    /// That of the row's own class may be anything: it is not asked for.
     #[inline(always)]
-    fn add_rare(&mut self, a: f64) {
-        let common = self
-            .share
-            .iter()
-            .fold(f64::INFINITY, |least: f64, &u| if u > 0.0 && u < least { u } else { least });
-        let logged = log_rest(common);
-        self.same += a * logged;
-        for (sums, shares) in self.by_class.chunks_exact_mut(GROUP).zip(self.share.chunks_exact(GROUP)) {
-            if shares.iter().fold(true, |all, &u| all & (u == common)) {
-                continue;
+    fn add(&mut self, inverse: &[f64], most: f64, common: f64, a: f64, taken: f64) {
+        // Groups of a known size are what vectors are made of.
+        let groups = self.by_class.chunks_exact_mut(GROUP).zip(inverse.chunks_exact(GROUP));
+        if most < TINY {
+            for (sums, inverse) in groups {
+                sums.iter_mut()
+                    .zip(inverse)
+                    .for_each(|(sum, inverse)| *sum += a * short_series(taken * inverse));
             }
-            for (sum, &u) in sums.iter_mut().zip(shares).filter(|(_, &u)| u != common) {
-                *sum += a * (log_rest(u) - logged);
+        } else if most < SMALL {
+            for (sums, inverse) in groups {
+                sums.iter_mut().zip(inverse).for_each(|(sum, inverse)| *sum += a * series(taken * inverse));
+            }
+        } else if most < MIDDLE {
+            for (sums, inverse) in groups {
+                sums.iter_mut()
+                    .zip(inverse)
+                    .for_each(|(sum, inverse)| *sum += a * long_series(taken * inverse));
+            }
+        } else {
+            // What is rare most classes have none of, and the same others.
+            let logged = log_rest(taken * common);
+            self.same += a * logged;
+            for (sums, inverse) in groups {
+                if inverse.iter().fold(true, |all, &x| all & (x == common)) {
+                    continue;
+                }
+                for (sum, &x) in sums.iter_mut().zip(inverse).filter(|(_, &x)| x != common) {
+                    *sum += a * (log_rest(taken * x) - logged);
+                }
             }
         }
     }
@@ -320,11 +372,17 @@ fn series(u: f64) -> f64 {
 
 /// log(1 - u) of a u below [`MIDDLE`]: twice the inverse hyperbolic tangent of -u / (2 - u).
 #[inline(always)]
-fn longer_series(u: f64) -> f64 {
+fn long_series(u: f64) -> f64 {
     let s = u / (2.0 - u);
     let s2 = s * s;
-    let rest = 1.0 / 9.0 + s2 * (1.0 / 11.0 + s2 * (1.0 / 13.0 + s2 * (1.0 / 15.0 + s2 * (1.0 / 17.0))));
+    let rest = 1.0 / 9.0 + s2 * (1.0 / 11.0 + s2 * (1.0 / 13.0 + s2 * (1.0 / 15.0)));
     -2.0 * s * (1.0 + s2 * (1.0 / 3.0 + s2 * (1.0 / 5.0 + s2 * (1.0 / 7.0 + s2 * rest))))
+}
+
+/// log(1 - u) of a u below [`TINY`].
+#[inline(always)]
+fn short_series(u: f64) -> f64 {
+    -u * (1.0 + u * (1.0 / 2.0 + u * (1.0 / 3.0 + u * (1.0 / 4.0))))
 }
 
 #[cfg(test)]
@@ -367,8 +425,10 @@ mod tests {
             let flat: Vec<f64> = x.iter().flatten().copied().collect();
             let counts = Counts { x: &flat, classes, alpha: 0.3 };
             let csr = Csr::new(&data, &indices, &indptr, 7).unwrap();
-            let told = odds(counts, threads).unwrap();
-            let found = left_out(&csr, Rows::new(&y, None, classes).unwrap(), counts, &told, threads).unwrap();
+            let mut told = vec![f64::NAN; 7 * classes.div_ceil(GROUP) * GROUP];
+            odds(counts, &mut told, threads).unwrap();
+            let labelled = Rows::new(&y, None, classes).unwrap();
+            let found = left_out(&csr, labelled, counts, &told, &mut told.clone(), threads).unwrap();
             for (r, (row, c)) in table.iter().enumerate() {
                 let mut rest = x.clone();
                 row.iter().enumerate().for_each(|(j, &n)| rest[*c as usize][j] -= f64::from(n));
@@ -387,7 +447,9 @@ mod tests {
             let u = SMALL * f64::from(k) / 200.0;
             assert!((series(u) - (-u).ln_1p()).abs() <= 5e-15 * u);
             let u = MIDDLE * f64::from(k) / 200.0;
-            assert!((longer_series(u) - (-u).ln_1p()).abs() <= 5e-15 * u);
+            assert!((long_series(u) - (-u).ln_1p()).abs() <= 5e-15 * u);
+            let u = TINY * f64::from(k) / 200.0;
+            assert!((short_series(u) - (-u).ln_1p()).abs() <= 2e-14 * u);
         }
     }
 
@@ -395,9 +457,12 @@ mod tests {
     fn more_than_there_is_cannot_be_taken() {
         let csr = Csr::new(&[2.0], &[0_i32], &[0, 1], 2).unwrap();
         let counts = Counts { x: &[1.0, 0.0, 0.0, 1.0], classes: 2, alpha: 1.0 };
-        let told = odds(counts, 1).unwrap();
-        let found = left_out(&csr, Rows::new(&[0], None, 2).unwrap(), counts, &told, 1).unwrap();
+        let mut told = [0.0; 8];
+        odds(counts, &mut told, 1).unwrap();
+        let found =
+            left_out(&csr, Rows::new(&[0], None, 2).unwrap(), counts, &told, &mut [0.0; 8], 1).unwrap();
         assert!(found.iter().all(|x| x.is_infinite()));
-        assert!(odds(Counts { x: &[1.0], classes: 0, alpha: 1.0 }, 1).is_err());
+        assert!(odds(Counts { x: &[1.0], classes: 0, alpha: 1.0 }, &mut [], 1).is_err());
+        assert!(odds(counts, &mut [0.0; 7], 1).is_err());
     }
 }

@@ -255,20 +255,22 @@ def documents(
     block: SparseBlock, codes: Codes, weight: Floats, n_classes: int, threads: int
 ) -> tuple[NDArray[np.int64], Floats]:
     """Documents with every word and sums of what it counts, classes x (1 + words), the documents themselves first."""
-    found, sums = _native.documents_of(block.native((X,)), codes, weight, n_classes, threads)
-    return found.reshape(n_classes, -1), sums.reshape(n_classes, -1)
+    # NumPy asks for large pages where it does not ask for zeros, and these tables are large.
+    shape = n_classes, block.shape[1] + 1
+    found, sums = np.empty(shape, np.int64), np.empty(shape)
+    found.fill(0)
+    sums.fill(0.0)
+    _native.documents_of(block.native((X,)), codes, weight, n_classes, found, sums, threads)
+    return found, sums
 
 
 def odds(x: Floats, alpha: float) -> Floats:
     """Log of the shares of every class over those of all others, classes x columns; they lie column by column."""
     n_classes, n_columns = x.shape
-    if n_columns == 0:
-        return np.zeros(x.shape)
-    return (
-        _native.odds(np.ascontiguousarray(x), alpha, threads_for(None, x.size))
-        .reshape(n_columns, -1)[:, :n_classes]
-        .T
-    )
+    room = np.empty((n_columns, -(-n_classes // _native.GROUP) * _native.GROUP))
+    if n_columns:
+        _native.odds(np.ascontiguousarray(x), alpha, room, threads_for(None, x.size))
+    return room[:, :n_classes].T
 
 
 def odds_left_out(
@@ -278,7 +280,8 @@ def odds_left_out(
     cells, table = block.native((X,)), log_odds.T
     if table.shape[1] % _native.GROUP or not table.flags.c_contiguous:
         table = _padded(table)
-    found = _native.odds_left_out(cells, y, w, np.ascontiguousarray(x), alpha, table, threads)
+    room = np.empty(table.shape)
+    found = _native.odds_left_out(cells, y, w, np.ascontiguousarray(x), alpha, table, room, threads)
     return found.reshape(len(y), -1)
 
 

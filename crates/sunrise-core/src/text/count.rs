@@ -22,19 +22,17 @@ pub enum Columns<'a> {
     Hashed(Hashed),
 }
 
-/// A sparse matrix of counts, its rows canonical.
+/// Counts of texts as they were found, to be laid out as a sparse matrix.
 pub struct Counted {
-    /// Where each row begins.
-    pub indptr: Vec<i64>,
-    /// Columns, in order within a row.
-    pub indices: Vec<i32>,
-    /// How often, or 1.
-    pub data: Vec<f64>,
-    /// Tokens per row, known or not.
-    pub lengths: Vec<i64>,
-    /// The words that were found.
-    pub words: Option<Words>,
+    parts: Vec<Part>,
+    /// From the numbers of each worker to columns.
+    to: Option<Vec<Vec<u32>>>,
+    columns: usize,
+    words: Option<Words>,
 }
+
+/// Where each row of a sparse matrix begins, the tokens per row, known or not, and the words that were found.
+pub type Rows = (Vec<i64>, Vec<i64>, Option<Words>);
 
 /// Gives words numbers.
 trait Number: Send {
@@ -81,7 +79,6 @@ pub fn count(
     settings: &Settings,
     alphabet: Option<&Alphabet>,
     columns: &Columns,
-    binary: bool,
     threads: usize,
 ) -> Result<Counted, Fault> {
     let blocks = blocks(texts);
@@ -95,17 +92,15 @@ pub fn count(
                 return Err(Fault::Memory);
             }
             let (words, to) = merge(&found, threads)?;
-            drop(found);
-            let counted = join(parts, Some(&to), words.len(), binary, threads);
-            Ok(Counted { words: Some(words), ..counted })
+            Ok(Counted { parts, to: Some(to), columns: words.len(), words: Some(words) })
         }
         Columns::Known(words) => {
             let (parts, _) = parts(texts, &blocks, reader, vec![*words; workers], words.len());
-            Ok(join(parts, None, words.len(), binary, threads))
+            Ok(Counted { parts, to: None, columns: words.len(), words: None })
         }
         Columns::Hashed(hashed) => {
             let (parts, _) = parts(texts, &blocks, reader, vec![*hashed; workers], hashed.columns());
-            Ok(join(parts, None, hashed.columns(), binary, threads))
+            Ok(Counted { parts, to: None, columns: hashed.columns(), words: None })
         }
     }
 }
@@ -172,49 +167,65 @@ fn parts<'a, N: Number>(
     (parts, numbers)
 }
 
-/// The parts as one matrix; `to` leads from the numbers of each worker to columns.
-fn join(parts: Vec<Part>, to: Option<&[Vec<u32>]>, columns: usize, binary: bool, threads: usize) -> Counted {
-    let bits = bits(columns);
-    let cells = parts.iter().map(|part| part.counts.len()).sum();
-    let rows: usize = parts.iter().map(|part| part.ends.len()).sum();
-    let (mut indptr, mut lengths) = (Vec::with_capacity(rows + 1), Vec::with_capacity(rows));
-    indptr.push(0);
-    let mut before = 0;
-    for part in &parts {
-        indptr.extend(part.ends.iter().map(|end| (before + end) as i64));
-        lengths.extend_from_slice(&part.lengths);
-        before += part.counts.len();
+impl Counted {
+    /// Cells that are not 0.
+    pub fn cells(&self) -> usize {
+        self.parts.iter().map(|part| part.counts.len()).sum()
     }
-    let (mut indices, mut data) = (vec![0; cells], vec![0.0; cells]);
-    let (mut rest_indices, mut rest_data) = (&mut indices[..], &mut data[..]);
-    let mut tasks = Vec::with_capacity(parts.len());
-    for part in parts {
-        let (indices, behind) = rest_indices.split_at_mut(part.counts.len());
-        rest_indices = behind;
-        let (data, behind) = rest_data.split_at_mut(part.counts.len());
-        rest_data = behind;
-        tasks.push((part, indices, data));
-    }
-    run(threads, tasks, |(part, indices, data)| {
-        let to = to.and_then(|to| to.get(part.worker));
-        let (mut keys, mut spare) = (Vec::new(), Vec::new());
-        let mut start = 0;
-        for end in part.ends {
-            let row = &part.counts[start..end];
-            keys.clear();
-            match to {
-                Some(to) => keys.extend(row.iter().map(|&(k, n)| pair(to[k as usize], n))),
-                None => keys.extend(row.iter().map(|&(k, n)| pair(k, n))),
-            }
-            sort(&mut keys, &mut spare, bits);
-            for ((key, index), cell) in keys.iter().zip(&mut indices[start..end]).zip(&mut data[start..end]) {
-                *index = (key >> 32) as i32;
-                *cell = if binary { 1.0 } else { f64::from(*key as u32) };
-            }
-            start = end;
+
+    /// Lays the rows out: columns in order within a row, and how often, or 1. The room is the caller's.
+    pub fn into_rows(
+        self,
+        indices: &mut [i32],
+        data: &mut [f64],
+        binary: bool,
+        threads: usize,
+    ) -> Result<Rows, Fault> {
+        if indices.len() != self.cells() || data.len() != self.cells() {
+            return Err(Fault::shape("the room is not that of the cells"));
         }
-    });
-    Counted { indptr, indices, data, lengths, words: None }
+        let Counted { parts, to, columns, words } = self;
+        let (bits, to) = (bits(columns), to.as_deref());
+        let rows: usize = parts.iter().map(|part| part.ends.len()).sum();
+        let (mut indptr, mut lengths) = (Vec::with_capacity(rows + 1), Vec::with_capacity(rows));
+        indptr.push(0);
+        let mut before = 0;
+        for part in &parts {
+            indptr.extend(part.ends.iter().map(|end| (before + end) as i64));
+            lengths.extend_from_slice(&part.lengths);
+            before += part.counts.len();
+        }
+        let (mut rest_indices, mut rest_data) = (indices, data);
+        let mut tasks = Vec::with_capacity(parts.len());
+        for part in parts {
+            let (indices, behind) = rest_indices.split_at_mut(part.counts.len());
+            rest_indices = behind;
+            let (data, behind) = rest_data.split_at_mut(part.counts.len());
+            rest_data = behind;
+            tasks.push((part, indices, data));
+        }
+        run(threads, tasks, |(part, indices, data)| {
+            let to = to.and_then(|to| to.get(part.worker));
+            let (mut keys, mut spare) = (Vec::new(), Vec::new());
+            let mut start = 0;
+            for end in part.ends {
+                let row = &part.counts[start..end];
+                keys.clear();
+                match to {
+                    Some(to) => keys.extend(row.iter().map(|&(k, n)| pair(to[k as usize], n))),
+                    None => keys.extend(row.iter().map(|&(k, n)| pair(k, n))),
+                }
+                sort(&mut keys, &mut spare, bits);
+                let room = indices[start..end].iter_mut().zip(&mut data[start..end]);
+                for (key, (index, cell)) in keys.iter().zip(room) {
+                    *index = (key >> 32) as i32;
+                    *cell = if binary { 1.0 } else { f64::from(*key as u32) };
+                }
+                start = end;
+            }
+        });
+        Ok((indptr, lengths, words))
+    }
 }
 
 #[inline(always)]
@@ -231,10 +242,21 @@ mod tests {
     const SETTINGS: Settings =
         Settings { analyzer: Analyzer::Words, lowest: 1, highest: 1, lowercase: true, stop: None };
 
-    fn counted(texts: &[String], columns: &Columns, threads: usize) -> Counted {
+    struct Found {
+        indptr: Vec<i64>,
+        indices: Vec<i32>,
+        data: Vec<f64>,
+        lengths: Vec<i64>,
+        words: Option<Words>,
+    }
+
+    fn counted(texts: &[String], columns: &Columns, threads: usize) -> Found {
         let texts: Vec<Text> =
             texts.iter().map(|text| Text { bytes: text.as_bytes(), ready: false }).collect();
-        count(&texts, &SETTINGS, None, columns, false, threads).unwrap()
+        let found = count(&texts, &SETTINGS, None, columns, threads).unwrap();
+        let (mut indices, mut data) = (vec![0; found.cells()], vec![0.0; found.cells()]);
+        let (indptr, lengths, words) = found.into_rows(&mut indices, &mut data, false, threads).unwrap();
+        Found { indptr, indices, data, lengths, words }
     }
 
     #[test]

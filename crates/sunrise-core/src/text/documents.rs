@@ -7,14 +7,20 @@ use crate::rows::Rows;
 use crate::work::run;
 
 /// Documents with every word and sums of what it counts, classes x (1 + words): the first are the documents themselves.
+///
+/// The room is the caller's, and filled with zeros.
 pub fn documents<T: Cell, I: Index>(
     x: &Csr<T, I>,
     rows: Rows,
+    found: &mut [i64],
+    sums: &mut [f64],
     threads: usize,
-) -> Result<(Vec<i64>, Vec<f64>), Fault> {
+) -> Result<(), Fault> {
     let width = x.columns() + 1;
     let cells = rows.table(x.rows(), width)?;
-    let (mut found, mut sums) = (vec![0; cells], vec![0.0; cells]);
+    if found.len() != cells || sums.len() != cells {
+        return Err(Fault::shape("the room is not one of classes x words"));
+    }
     let grouped = rows.by_class();
     let tasks: Vec<_> = found.chunks_exact_mut(width).zip(sums.chunks_exact_mut(width)).enumerate().collect();
     let done = run(threads, tasks, |(c, (found, sums))| {
@@ -30,8 +36,7 @@ pub fn documents<T: Cell, I: Index>(
         }
         Ok(())
     });
-    done.into_iter().collect::<Result<(), Fault>>()?;
-    Ok((found, sums))
+    done.into_iter().collect()
 }
 
 #[cfg(test)]
@@ -43,7 +48,8 @@ mod tests {
     fn words_are_added_up_by_class() {
         let csr = Csr::new(&[1.0, 2.0, 4.0], &[0_i32, 1, 1], &[0, 2, 3, 3], 2).unwrap();
         let rows = Rows::new(&[0, 1, 1], Some(&[1.0, 0.5, 2.0]), 2).unwrap();
-        let (found, sums) = documents(&csr, rows, 2).unwrap();
+        let (mut found, mut sums) = ([0; 6], [0.0; 6]);
+        documents(&csr, rows, &mut found, &mut sums, 2).unwrap();
         assert_eq!(found, [1, 1, 1, 2, 0, 1]);
         assert_eq!(sums, [1.0, 1.0, 2.0, 2.5, 0.0, 2.0]);
     }

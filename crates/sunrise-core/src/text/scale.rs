@@ -35,11 +35,13 @@ pub fn scale(
     indptr: &[i64],
     factors: Option<&[f64]>,
     how: Scale,
+    scaled: &mut [f64],
     threads: usize,
-) -> Result<Vec<f64>, Fault> {
+) -> Result<(), Fault> {
     let ends = indptr.windows(2).all(|p| p[0] >= 0 && p[0] <= p[1]);
     let whole = indptr.first() == Some(&0) && indptr.last().is_some_and(|&end| end as usize == counts.len());
-    if !ends || !whole || (factors.is_some() && indices.len() != counts.len()) {
+    if !ends || !whole || scaled.len() != counts.len() || (factors.is_some() && indices.len() != counts.len())
+    {
         return Err(Fault::shape("the documents do not lie within their counts"));
     }
     if let Some(factors) = factors {
@@ -57,8 +59,7 @@ pub fn scale(
             _ => n.ln_1p(),
         },
     };
-    let mut scaled = vec![0.0; counts.len()];
-    let mut rest = &mut scaled[..];
+    let mut rest = scaled;
     let mut tasks = Vec::new();
     for ends in indptr.windows(2).map(|p| p[0] as usize..p[1] as usize).collect::<Vec<_>>().chunks(MANY) {
         let cells = ends.iter().map(ExactSizeIterator::len).sum();
@@ -89,7 +90,7 @@ pub fn scale(
             to.iter_mut().for_each(|to| *to *= factor);
         }
     });
-    Ok(scaled)
+    Ok(())
 }
 
 #[cfg(test)]
@@ -97,18 +98,29 @@ pub fn scale(
 mod tests {
     use super::*;
 
+    fn scaled(
+        counts: &[f64],
+        indices: &[i32],
+        indptr: &[i64],
+        factors: Option<&[f64]>,
+        how: Scale,
+    ) -> Option<Vec<f64>> {
+        let mut room = vec![0.0; counts.len()];
+        scale(counts, indices, indptr, factors, how, &mut room, 2).ok()?;
+        Some(room)
+    }
+
     #[test]
     fn documents_are_scaled_by_themselves() {
         let how = Scale { frequency: Frequency::Log, length: 1.0, total: None };
-        let found = scale(&[1.0, 3.0, 500.0], &[0, 1, 0], &[0, 2, 2, 3], None, how, 2).unwrap();
+        let found = scaled(&[1.0, 3.0, 500.0], &[0, 1, 0], &[0, 2, 2, 3], None, how).unwrap();
         let (a, b) = (2_f64.ln(), 4_f64.ln());
         assert!((found[0] - a / a.hypot(b)).abs() < 1e-15 && (found[2] - 1.0).abs() < 1e-15);
         let how = Scale { frequency: Frequency::Count, length: 0.0, total: Some(20.0) };
-        assert_eq!(scale(&[1.0, 3.0], &[0, 1], &[0, 2], None, how, 1).unwrap(), [5.0, 15.0]);
-        let weighed =
-            scale(&[1.0, 3.0], &[0, 1], &[0, 2], Some(&[2.0, 0.5]), Scale { total: None, ..how }, 1);
-        assert_eq!(weighed.unwrap(), [2.0, 1.5]);
-        assert!(scale(&[1.0], &[0], &[0, 2], None, how, 1).is_err());
-        assert!(scale(&[1.0], &[2], &[0, 1], Some(&[1.0]), how, 1).is_err());
+        assert_eq!(scaled(&[1.0, 3.0], &[0, 1], &[0, 2], None, how).unwrap(), [5.0, 15.0]);
+        let plain = Scale { total: None, ..how };
+        assert_eq!(scaled(&[1.0, 3.0], &[0, 1], &[0, 2], Some(&[2.0, 0.5]), plain).unwrap(), [2.0, 1.5]);
+        assert!(scaled(&[1.0], &[0], &[0, 2], None, how).is_none());
+        assert!(scaled(&[1.0], &[2], &[0, 1], Some(&[1.0]), how).is_none());
     }
 }
