@@ -23,6 +23,8 @@ ROOMS = [
             "_native",
             "alert",
             "arrays",
+            "bandwidth",
+            "density",
             "terms",
             "support",
             "labels",
@@ -42,6 +44,7 @@ ROOMS = [
             "schema",
             "special",
             "threads",
+            "values",
         },
     ),
     (

@@ -22,6 +22,7 @@ from sunrise.families.exponential import Exponential
 from sunrise.families.gamma import Gamma
 from sunrise.families.gaussian import Gaussian, GaussianNB
 from sunrise.families.geometric import Geometric
+from sunrise.families.kernel import Kernel, KernelNB
 from sunrise.families.lognormal import LogNormal
 from sunrise.families.multinomial import Multinomial, MultinomialNB
 from sunrise.families.poisson import Poisson, PoissonNB
@@ -53,6 +54,8 @@ __all__ = [
     "Geometric",
     "ImpossibleRowWarning",
     "InformationSelector",
+    "Kernel",
+    "KernelNB",
     "LogNormal",
     "LostPrecisionWarning",
     "Multinomial",

@@ -52,3 +52,5 @@ SIN = Term("sin x", np.sin, signed=True)
 LOG_FACTORIAL = Term("log x!", _log_factorial)
 #: One indicator for every level of a column; its sums are counts per level.
 LEVEL = Term("level", _itself)
+#: Every value of a column itself; what is kept of it are the different ones, and how often each was there.
+VALUE = Term("value", _itself)

@@ -1,7 +1,7 @@
 //! The kernels of Sunrise: arrays in, arrays out.
 //!
 //! Nothing here knows a family of distributions. Accumulating kernels add up terms of the cells per class
-//! ([`sums`], [`moments`], [`counts`]); scoring kernels are their transposes ([`linear`], [`table`]), driven
+//! ([`sums`], [`moments`], [`counts`]); scoring kernels are their transposes ([`linear`], [`table`]; [`kernel`] for sums of kernels), driven
 //! block by block by [`score`]. [`text`] counts words. Work is cut by shape only and reduced in order, so every result has the
 //! same bits for any number of threads.
 #![forbid(unsafe_code)]
@@ -12,6 +12,7 @@ pub mod counts;
 pub mod csr;
 pub mod fault;
 pub mod gather;
+pub mod kernel;
 pub mod labels;
 pub mod linear;
 pub mod loss;

@@ -97,7 +97,7 @@ fn sum(row: &[f64]) -> f64 {
 ///
 /// Its error is below 2 units in the last place; below -745 it is 0, for -inf too.
 #[inline(always)]
-fn exp_of_negative(x: f64) -> f64 {
+pub(crate) fn exp_of_negative(x: f64) -> f64 {
     const LN2_HIGH: f64 = f64::from_bits(0x3FE6_2E42_FEE0_0000);
     const LN2_LOW: f64 = 1.908_214_929_270_587_7e-10;
     // Adding and taking away 1.5 * 2^52 rounds to a whole number, whose bits are then the low ones.

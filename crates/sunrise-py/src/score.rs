@@ -1,6 +1,7 @@
 //! The scoring door: blocks of cells with their weights or tables, scored in one pass.
 
 use crate::cells::{check_layout, dispatch, slice, Cells, Reading};
+use crate::kernel::{FoldsOf, KernelSums};
 use crate::raise;
 use numpy::{
     IntoPyArray, PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2, PyReadwriteArray1,
@@ -9,6 +10,7 @@ use numpy::{
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use sunrise_core::fault::Fault;
+use sunrise_core::kernel::{Folds, KernelScorer, Shares};
 use sunrise_core::linear::{ColumnWeights, DenseLinear, SparseLinear, Weights};
 use sunrise_core::loss::{curvature as bent, loss as log_loss, Told};
 use sunrise_core::normalise::{normalise as normalise_rows, Output};
@@ -76,7 +78,26 @@ pub struct TableBlock<'py>(
     bool,
 );
 
+/// Kernels: (cells, reading, sums, folds, common, prior, log_total, log_width, weight, classes).
+#[derive(FromPyObject)]
+pub struct KernelParts<'py>(
+    Cells<'py>,
+    Reading,
+    Bound<'py, KernelSums>,
+    FoldsOf,
+    PyReadonlyArray1<'py, f64>,
+    PyReadonlyArray1<'py, f64>,
+    PyReadonlyArray1<'py, f64>,
+    PyReadonlyArray1<'py, f64>,
+    PyReadonlyArray1<'py, f64>,
+    usize,
+);
+
+/// The same with its folds ready to be borrowed.
+pub struct KernelBlock<'py>(KernelParts<'py>, Folds);
+
 pub enum Block<'py> {
+    Kernel(KernelBlock<'py>),
     Dense(DenseBlock<'py>),
     Sparse(SparseBlock<'py>),
     Table(TableBlock<'py>),
@@ -91,7 +112,12 @@ impl<'py> FromPyObject<'_, 'py> for Block<'py> {
             "dense" => Ok(Block::Dense(block.extract()?)),
             "sparse" => Ok(Block::Sparse(block.extract()?)),
             "table" => Ok(Block::Table(block.extract()?)),
-            _ => Err(PyValueError::new_err("a block is dense, sparse or table")),
+            "kernel" => {
+                let parts: KernelParts = block.extract()?;
+                let folds = parts.3.clone().folds();
+                Ok(Block::Kernel(KernelBlock(parts, folds)))
+            }
+            _ => Err(PyValueError::new_err("a block is dense, sparse, table or kernel")),
         }
     }
 }
@@ -146,6 +172,31 @@ impl Block<'_> {
                     _dense => Err(misfit()),
                     sparse => boxed(SparseLinear::new(sparse, reading.0, weights)))
             }
+            Block::Kernel(KernelBlock(parts, folds)) => {
+                let KernelParts(
+                    cells,
+                    reading,
+                    sums,
+                    _,
+                    common,
+                    prior,
+                    log_total,
+                    log_width,
+                    weight,
+                    classes,
+                ) = parts;
+                let shares = Shares {
+                    common: slice(common)?,
+                    prior: slice(prior)?,
+                    log_total: slice(log_total)?,
+                    log_width: slice(log_width)?,
+                    weight: slice(weight)?,
+                };
+                let kernels = &sums.get().0;
+                dispatch!(cells, reading.0, Here,
+                    dense => boxed(KernelScorer::new(dense, kernels, folds, shares, *classes)),
+                    _sparse => Err(misfit()))
+            }
             Block::Table(TableBlock(cells, offsets, codes, sizes, values, classes, refuse_unseen)) => {
                 let levels = Levels {
                     offsets: slice(offsets)?,
@@ -168,6 +219,7 @@ impl Block<'_> {
             Block::Dense(block) => block.2.as_array().len(),
             Block::Sparse(block) => block.2.as_array().len(),
             Block::Table(block) => block.5,
+            Block::Kernel(block) => block.0 .9,
         }
     }
 }

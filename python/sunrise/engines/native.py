@@ -15,11 +15,13 @@ from sunrise import _native
 from sunrise.arrays import Codes, Floats
 from sunrise.data.batch import Batch, Block, SparseBlock
 from sunrise.engines import array
+from sunrise.density import Density
 from sunrise.forms import Form, Linear, Removal, Table
 from sunrise.moments import Moments
 from sunrise.stats import Counts, Sums
 from sunrise.support import REAL, Support
-from sunrise.terms import LEVEL, X2, Term, X
+from sunrise.terms import LEVEL, VALUE, X2, Term, X
+from sunrise.values import Values
 
 totals = _native.totals
 loss = _native.loss
@@ -72,11 +74,18 @@ def _counts(
     return Counts(offsets, codes, rows.reshape(n_classes, -1), weight.reshape(n_classes, -1))
 
 
+def _values(
+    block: Block, support: Support, y: Codes, w: Floats | None, n_classes: int, threads: int
+) -> Values:
+    return array.accumulate(block, (VALUE,), support, y, w, n_classes, threads)  # type: ignore[return-value]
+
+
 #: Which kernel adds up which terms.
-_KERNELS: dict[tuple[Term, ...], Callable[..., Sums | Moments | Counts]] = {
+_KERNELS: dict[tuple[Term, ...], Callable[..., Sums | Moments | Counts | Values]] = {
     (X,): _sums,
     (X, X2): _moments,
     (LEVEL,): _counts,
+    (VALUE,): _values,
 }
 
 
@@ -88,7 +97,7 @@ def accumulate(
     weight: Floats | None,
     n_classes: int,
     threads: int,
-) -> Sums | Moments | Counts:
+) -> Sums | Moments | Counts | Values:
     """Add up the terms of the cells, per class and column."""
     kernel = _KERNELS[terms]
     try:
@@ -103,7 +112,7 @@ _LAYOUTS: WeakKeyDictionary[Any, dict[str, tuple[Any, ...]]] = WeakKeyDictionary
 
 def _scored(block: Block, support: Support, form: Any) -> tuple[str, tuple[Any, ...]]:
     """A block of cells with its form, as the scoring kernel takes them."""
-    kind = "table" if form.kind == "table" else block.kind
+    kind = form.kind if form.kind in ("table", "kernel") else block.kind
     layouts = _LAYOUTS.setdefault(form, {})
     if kind not in layouts:
         layouts[kind] = _LAY_OUT[kind](form)
@@ -141,7 +150,17 @@ def _table(form: Table) -> tuple[Any, ...]:
     return form.offsets, form.codes, form.sizes, values, form.values.shape[1], form.refuse_unseen
 
 
-_LAY_OUT: dict[str, Callable[[Any], tuple[Any, ...]]] = {"dense": _dense, "sparse": _sparse, "table": _table}
+def _kernel(form: Density) -> tuple[Any, ...]:
+    """Sums of kernels, and how they make densities."""
+    return form.native()
+
+
+_LAY_OUT: dict[str, Callable[[Any], tuple[Any, ...]]] = {
+    "dense": _dense,
+    "sparse": _sparse,
+    "table": _table,
+    "kernel": _kernel,
+}
 
 
 def _padded(table: Floats, more_rows: int = 0) -> Floats:
@@ -213,6 +232,11 @@ def normalise(scores: Floats, fallback: Floats, output: Any) -> tuple[Floats, in
     return scores, _native.normalise(scores, fallback, output)
 
 
+def _by_cells(block: Block, form: Form) -> bool:
+    """Whether no kernel goes through the rows: a function scores the cells; sparse ones are written out for it."""
+    return form.kind == "pointwise" or (form.kind == "kernel" and block.kind == "sparse")
+
+
 def _score(
     batch: Batch,
     supports: Any,
@@ -226,8 +250,8 @@ def _score(
     n, n_classes = batch.n_rows, len(log_prior)
     forbidden = _impossible(batch, supports, forms, n_classes, threads)
     parts = list(zip(batch.blocks, supports, forms, strict=True))
-    blocks = [_scored(*part[:2], part[2].finite) for part in parts if part[2].kind != "pointwise"]
-    pointwise = [part for part in parts if part[2].kind == "pointwise"]
+    pointwise = [part for part in parts if _by_cells(part[0], part[2])]
+    blocks = [_scored(*part[:2], part[2].finite) for part in parts if not _by_cells(part[0], part[2])]
     if forbidden is None and not pointwise:
         # One pass straight to the output.
         room: NDArray[Any] = np.empty(n, np.int64) if output is None else np.empty((n, n_classes))
@@ -242,7 +266,7 @@ def _score(
     if incomplete:
         values[incomplete] = log_prior
         for block, support, form in parts:
-            if form.kind != "pointwise":
+            if not _by_cells(block, form):
                 values[incomplete] += array.summed(
                     block, support, form.finite, n_classes, np.array(incomplete)
                 )
