@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from scipy.fft import dct
@@ -85,26 +86,27 @@ def isj(x: Floats, w: Floats) -> float:
     start, width = x[0] - _MARGIN * span, (1.0 + 2.0 * _MARGIN) * span
     cell = np.minimum((x - start) / width * _CELLS, _CELLS - 1).astype(np.intp)
     waves = dct(np.bincount(cell, w, _CELLS) / w.sum())[1:] / 2.0
-    squares, power = np.arange(1.0, _CELLS) ** 2, waves * waves
+    squares = np.arange(1.0, _CELLS) ** 2
+    powers = {k: 2.0 * (math.pi**2 * squares) ** k * waves * waves for k in range(2, 8)}
 
-    def roughness(s: int, t: float) -> float:
-        with np.errstate(under="ignore"):
-            return float(2.0 * math.pi ** (2 * s) * (squares**s * power) @ np.exp(-squares * math.pi**2 * t))
+    def roughness(k: int, t: Any) -> Any:
+        return powers[k] @ np.exp(-(math.pi**2) * t * squares)
 
-    def gap(t: float) -> float:
+    def gap(t: float) -> Any:  # NaN where there is nothing left to measure
         f = roughness(7, t)
-        for s in range(6, 1, -1):
-            odd = math.prod(range(1, 2 * s, 2)) / math.sqrt(2.0 * math.pi)
-            f = roughness(s, (2.0 * (1.0 + 0.5 ** (s + 0.5)) / 3.0 * odd / total / f) ** (2.0 / (3 + 2 * s)))
+        for k in range(6, 1, -1):
+            odd = math.prod(range(1, 2 * k, 2)) / math.sqrt(2.0 * math.pi)
+            f = roughness(k, (2.0 * (1.0 + 0.5 ** (k + 0.5)) / 3.0 * odd / total / f) ** (2.0 / (3 + 2 * k)))
         return t - (2.0 * total * math.sqrt(math.pi) * f) ** -0.4
 
     # The first change of sign: the smallest solution.
-    steps = [0.0, *np.geomspace(1e-9, 0.1, 60).tolist()]
     with np.errstate(all="ignore"):
-        for a, b in zip(steps, steps[1:], strict=False):
-            if gap(a) < 0.0 <= gap(b):
-                t = brentq(gap, a, b, xtol=1e-14)
-                return max(math.sqrt(t), 1.0 / _CELLS) * width
+        at = 0.0
+        for step in np.geomspace(1e-8, 0.1, 29).tolist():
+            if gap(step) >= 0.0:
+                t = brentq(gap, at, step, xtol=1e-14)
+                return float(max(math.sqrt(t), 1.0 / _CELLS) * width)
+            at = step
     return silverman(x, w)
 
 
@@ -160,12 +162,12 @@ def bandwidth(rule: str, x: Floats, w: Floats, column: Callable[[], tuple[Floats
         # Halves, so that the range of floats is no limit.
         half = 0.5 * x[-1] - 0.5 * x[0]
         unit = (0.5 * x - 0.5 * x[0]) / half
-        return max(2.0 * half * RULES[rule](unit, w), precision(x))
+        return float(max(2.0 * half * RULES[rule](unit, w), precision(x)))
     every, weights = column()
     if len(every) > 1:
         half = 0.5 * every[-1] - 0.5 * every[0]
         unit, n = (0.5 * every - 0.5 * every[0]) / half, max(float(w.sum()), 1.0)
         scale = 1.0 / math.sqrt(n) if rule == "sqrt" else 1.06 * deviation(unit, weights) * n**-0.2
-        return max(2.0 * half * scale, precision(every))
-    # A column of one value tells the classes nothing: all have the same width.
-    return float(2.0**-26 * np.abs(every).max(initial=0.0)) or 2.0**-26
+        return float(max(2.0 * half * scale, precision(every)))
+    # A column of one value tells the classes nothing: all have the same width, some three digits of the value.
+    return float(2.0**-10 * np.abs(every).max(initial=0.0)) or 2.0**-10

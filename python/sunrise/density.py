@@ -98,7 +98,7 @@ _SUMS: WeakKeyDictionary[Sums, Any] = WeakKeyDictionary()
 
 @dataclass(frozen=True, eq=False)
 class Sums:
-    """Sums of kernels about values: every class of every column is one, with a bandwidth of its own (classes x columns)."""
+    """Sums of kernels about values, one for each class and column, with its bandwidth (classes x columns)."""
 
     values: Values
     width: Floats
@@ -120,7 +120,7 @@ class Sums:
         if self not in _SUMS:
             v = self.values
             widths = np.ascontiguousarray(self.width.T).ravel()
-            parts = (np.ascontiguousarray(a, dtype=np.float64) for a in (v.x, v.weight))
+            x, w = (np.ascontiguousarray(a, dtype=np.float64) for a in (v.x, v.weight))
             _SUMS[self] = _native.KernelSums(
                 *parts, v.offsets, widths, v.n_classes, threads(None, 32 * len(v.x))
             )
@@ -134,7 +134,7 @@ class Sums:
             found = self.native().log_sums(
                 at, np.ascontiguousarray(u), self._at_places, threads(None, 16 * len(u)), out
             )
-        return np.asarray(found) - self.log_width[c, j]
+        return np.asarray(found - self.log_width[c, j])
 
     @property
     def _at_places(self) -> tuple[bool, float, float, list[tuple[float, float]]]:
@@ -154,7 +154,7 @@ class Sums:
                 z = (sign * u[some, None] + shift - run.x) / self.width[c, j]
                 logs = np.log(run.seen) - 0.5 * np.minimum(z * z, 1e300)
                 found[some] = np.logaddexp(found[some], np.logaddexp.reduce(logs, axis=1))
-        return found - self.log_width[c, j]
+        return np.asarray(found - self.log_width[c, j])
 
 
 @dataclass(frozen=True, eq=False)

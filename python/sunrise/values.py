@@ -1,4 +1,4 @@
-"""Statistics that keep the values themselves: of every class and column the different ones, and how often each was seen.
+"""Statistics that keep the values themselves: the different ones of every class and column, and their times.
 
 They lie one after the other, column by column, class by class, in rising order, so that a million values of
 twenty classes take no table of twenty millions.
@@ -94,7 +94,7 @@ def _binned(x: Floats, w: Floats | None, grid: tuple[float, float, int]) -> Run:
     at, share = on_grid(x, grid)
     weight = np.ones(len(x)) if w is None else w
     size = grid[2] + 1
-    seen = np.bincount(at, weight * (1.0 - share), size) + np.bincount(at + 1, weight * share, size)
+    seen: Floats = np.bincount(at, weight * (1.0 - share), size) + np.bincount(at + 1, weight * share, size)  # type: ignore[assignment]
     rows = np.bincount(at, share < 1.0, size) + np.bincount(at + 1, share > 0.0, size)
     keep = rows > 0
     return Run(nodes(grid)[keep], rows[keep].astype(np.int64), seen[keep])
@@ -163,7 +163,7 @@ class Values:
     @property
     def n_columns(self) -> int:
         """Number of columns."""
-        return self.rows.shape[1]
+        return int(self.rows.shape[1])
 
     @property
     def known(self) -> Mask:

@@ -23,7 +23,16 @@ from sklearn.utils.estimator_checks import (
     check_param_validation,
     parametrize_with_checks,
 )
-from sunrise import BernoulliNB, CategoricalNB, ComplementNB, GaussianNB, MultinomialNB, NaiveBayes, PoissonNB
+from sunrise import (
+    BernoulliNB,
+    CategoricalNB,
+    ComplementNB,
+    GaussianNB,
+    KernelNB,
+    MultinomialNB,
+    NaiveBayes,
+    PoissonNB,
+)
 
 FIVE = [GaussianNB, BernoulliNB, MultinomialNB, ComplementNB, CategoricalNB]
 five = pytest.mark.parametrize("cls", FIVE)
@@ -54,7 +63,7 @@ def expected_failures(estimator):
 
 
 @parametrize_with_checks(
-    [cls() for cls in [*FIVE, PoissonNB, NaiveBayes]], expected_failed_checks=expected_failures
+    [cls() for cls in [*FIVE, PoissonNB, KernelNB, NaiveBayes]], expected_failed_checks=expected_failures
 )
 @pytest.mark.filterwarnings("ignore")
 def test_estimator_checks(estimator, check):
@@ -73,6 +82,7 @@ def test_parameters_of_the_table_model_are_validated():
     # Its columns go by name in any order, so scikit-learn's check of their order is not for it.
     check_param_validation("NaiveBayes", NaiveBayes())
     check_param_validation("PoissonNB", PoissonNB())
+    check_param_validation("KernelNB", KernelNB())
 
 
 @pytest.fixture(scope="module")

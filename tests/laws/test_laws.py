@@ -20,6 +20,7 @@ from sunrise import (
     CategoricalNB,
     ComplementNB,
     GaussianNB,
+    KernelNB,
     MultinomialNB,
     NaiveBayes,
     PoissonNB,
@@ -38,6 +39,11 @@ MODELS = {
     "complement-norm": lambda: ComplementNB(norm=True),
     "categorical": lambda: CategoricalNB(unseen="reserve"),
     "poisson": PoissonNB,
+    "kernel": KernelNB,
+    "kernel-silverman": lambda: KernelNB(bandwidth="silverman"),
+    "kernel-reflect": lambda: KernelNB(lower=-20.0, upper=2e6),
+    "kernel-log": lambda: KernelNB(lower=-20.0, boundary="log", bandwidth="scott"),
+    "kernel-grid": lambda: KernelNB(grid=(-20.0, 20.0, 100)),
 }
 #: The same laws for every family as one block of a table; levels are then known by name.
 TABLES = {f"table-{name}": lambda name=name: NaiveBayes(families=name) for name in FAMILIES}

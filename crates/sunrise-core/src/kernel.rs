@@ -30,6 +30,8 @@ const FEW: usize = 48;
 const FAR: f64 = 1e300;
 /// Of what is left of a sum without a point: below this share too few digits are known, so that it is added up anew.
 const LEFT: f64 = 1e-2;
+/// Bandwidths off all points from where densities, below exp(-1e16), are not worth a series.
+const NOWHERE: f64 = 134_217_728.0;
 /// How far a cell may reach, times how far its points do, in units of the bandwidth, to be worth a series.
 const REACH: f64 = 5.0;
 
@@ -81,11 +83,17 @@ impl Scaled {
     /// The sum of two.
     #[inline(always)]
     pub fn and(self, other: Scaled) -> Scaled {
-        let (high, low) = if self.level >= other.level { (self, other) } else { (other, self) };
-        if low.size <= 0.0 {
-            return high;
+        if self.size <= 0.0 || other.size <= 0.0 {
+            return if self.size > 0.0 { self } else { other };
         }
-        Scaled { size: high.size + low.size * (low.level - high.level).exp(), level: high.level }
+        let (high, low) = if self.level >= other.level { (self, other) } else { (other, self) };
+        Scaled { size: high.size + low.size * exp_of_negative(low.level - high.level), level: high.level }
+    }
+
+    /// A multiple of it.
+    #[inline(always)]
+    fn times(self, factor: f64) -> Scaled {
+        Scaled { size: self.size * factor, ..self }
     }
 
     /// Its logarithm.
@@ -127,6 +135,14 @@ impl Layout<'_> {
         let above = self.points.get(at).map_or(f64::INFINITY, |&v| v - x);
         let below = if at > 0 { x - self.points[at - 1] } else { f64::INFINITY };
         above.min(below).hypot(self.width * self.room.sqrt())
+    }
+
+    /// How far the nearest point is from what lies between a and b.
+    fn distance(&self, a: f64, b: f64) -> f64 {
+        let at = self.points.partition_point(|&v| v < a);
+        let above = self.points.get(at).map_or(f64::INFINITY, |&v| (v - b).max(0.0));
+        let below = if at > 0 { a - self.points[at - 1] } else { f64::INFINITY };
+        above.min(below)
     }
 
     /// The points that matter between a and b.
@@ -254,7 +270,13 @@ impl Sum {
         // Beyond the points: stretches of doubling length, until few of them matter.
         let mut before = Vec::new();
         let (mut at, mut step) = (low, self.width);
-        while layout.matter(at, at).len() > FEW && at - step > -1e300 && at - step < at {
+        let goes_on = |at: f64, next: f64| {
+            layout.matter(at, at).len() > FEW
+                && next.abs() < 1e300
+                && next != at
+                && layout.distance(at, at) < NOWHERE * self.width
+        };
+        while goes_on(at, at - step) {
             before.push(Stretch(at - step, at));
             at -= step;
             step *= 2.0;
@@ -278,7 +300,7 @@ impl Sum {
             at = end;
         }
         let mut step = self.width;
-        while layout.matter(at, at).len() > FEW && at + step < 1e300 && at + step > at {
+        while goes_on(at, at + step) {
             stretches.push(Stretch(at, at + step));
             at += step;
             step *= 2.0;
@@ -370,7 +392,11 @@ impl Sum {
             if z2 - nearest > room {
                 return false;
             }
-            size += left(k) * exp_of_negative(0.5 * (nearest - z2));
+            // What is gone may be nearer than the nearest.
+            let weight = left(k);
+            if weight > 0.0 {
+                size += weight * exp_of_negative(0.5 * (nearest - z2));
+            }
             true
         };
         (at..self.points.len()).all(&mut add);
@@ -391,7 +417,7 @@ impl Layout<'_> {
             let some = self.matter(a, b);
             let middle = a + 0.5 * (b - a);
             let splits = middle > a && middle < b && cells.len() + todo.len() < most;
-            if some.len() > FEW {
+            if some.len() > FEW && self.distance(a, b) < NOWHERE * self.width {
                 let reach = (self.points[some.end - 1] - self.points[some.start]) / self.width;
                 let half = 0.5 * (b - a) / self.width;
                 let found = (0.5 * reach * half <= REACH)
@@ -554,22 +580,17 @@ impl<'a, M: Matrix> KernelScorer<'a, M> {
     fn add_cell(&self, j: usize, x: f64, found: &mut [Scaled], scores: &mut [f64]) {
         let each = self.kernels.per_column;
         let u = self.folds.scale(x);
-        let mut top = f64::NEG_INFINITY;
         for (k, found) in found.iter_mut().enumerate() {
             *found = self.kernels.folded(j * each + k, u, self.folds);
             found.level -= self.shares.log_width[j * each + k];
-            top = if found.level > top { found.level } else { top };
         }
-        let mut common = 0.0;
-        for (found, share) in found.iter_mut().zip(&self.shares.common[j * each..]) {
-            found.size *= exp_of_negative(found.level - top);
-            common += share * found.size;
-        }
+        let shares = found.iter().zip(&self.shares.common[j * each..]);
+        let common = shares.fold(Scaled::NONE, |all, (one, share)| all.and(one.times(*share)));
         let (prior, log_total) =
             (&self.shares.prior[j * self.classes..], &self.shares.log_total[j * self.classes..]);
         for (c, score) in scores.iter_mut().enumerate() {
-            let density = (found[c].size + prior[c] * common).ln();
-            *score += self.shares.weight[j] * (density + top - log_total[c]);
+            let density = found[c].and(common.times(prior[c])).ln();
+            *score += self.shares.weight[j] * (density - log_total[c]);
         }
     }
 }

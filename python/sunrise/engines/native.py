@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from sunrise import _native
 from sunrise.arrays import Codes, Floats
 from sunrise.data.batch import Batch, Block, SparseBlock
-from sunrise.engines import array
 from sunrise.density import Density
+from sunrise.engines import array
 from sunrise.forms import Form, Linear, Removal, Table
 from sunrise.moments import Moments
 from sunrise.stats import Counts, Sums

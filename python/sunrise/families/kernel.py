@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from numbers import Integral, Real
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
@@ -52,7 +53,7 @@ class KernelParams(NamedTuple):
 
 
 #: The form of the statistics that cells were last taken out of, with the family it is of.
-_FORMS: WeakKeyDictionary[Values, tuple[Family, Density]] = WeakKeyDictionary()
+_FORMS: WeakKeyDictionary[Values, tuple[Any, Any]] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True)
@@ -65,18 +66,22 @@ class Kernel(Family):
 
     Parameters
     ----------
-    bandwidth : str, float or array-like, default="sqrt"
-        The standard deviation of the kernels, for every class and column: "sqrt" (John and Langley's 1 / sqrt(n), in
-        units of the range of the values), "silverman", "scott", "isj" (improved Sheather-Jones), "loo" (greatest
-        leave-one-out likelihood, at least a sixth of the smallest gap); or a number, one for each column, or classes x
-        columns. All values the same: by the spread of the column.
+    bandwidth : str, float or array-like, default="silverman"
+        The standard deviation of the kernels, by a rule for every class and column: "sqrt" (John and Langley's
+        1 / sqrt(n), in units of the range of the values), "silverman", "scott", "isj" (improved Sheather-Jones), "loo"
+        (greatest leave-one-out likelihood, at least a sixth of the smallest gap); or a number, one for each column, or
+        classes x columns. Of a class with one value: by the spread of the column.
+    shared_bandwidth : bool, default=True
+        Give all classes of a column the mean of their bandwidths. Where many cells hold the same value (zeros, ages in
+        years) the density there is as high as the kernel is narrow; with bandwidths of their own, classes then differ
+        by these more than by how many of their cells hold it.
     lower, upper : float, optional
         Bounds of the cells; a cell beyond is an error.
     boundary : {"reflect", "log"}, default="reflect"
         What happens at a bound: kernels are reflected there, or they are put about log(x - lower) instead, which
         excludes the bound itself.
     grid : (low, high, cells), optional
-        Keep no values: each is shared out to the two nodes of a grid about it. The density f is then off by no more than
+        Keep no values: each is shared out to the two nodes of a grid about it. The density is then off by no more than
         (step / h)^2 / 8 times the height 1 / (h sqrt(2 pi)) of a kernel of bandwidth h, twice that beside a bound; h
         is at least a step. Cells outside the grid cannot be learned, but scored.
     prior : Pooled, optional
@@ -85,12 +90,13 @@ class Kernel(Family):
 
     name = "kernel"
     terms = (VALUE,)
-    bandwidth: Any = "sqrt"
+    bandwidth: Any = "silverman"
     lower: float | None = None
     upper: float | None = None
     boundary: str = "reflect"
     grid: Any = None
     prior: Any = None
+    shared_bandwidth: bool = field(default=True, kw_only=True)
 
     def __post_init__(self) -> None:
         self._check_bandwidth()
@@ -131,7 +137,7 @@ class Kernel(Family):
         try:
             low, high, cells = self.grid
             fine = math.isfinite(low) and math.isfinite(high) and low < high
-            fine = fine and isinstance(cells, Integral) and cells >= 1
+            fine = fine and isinstance(cells, Integral) and int(cells) >= 1
         except (TypeError, ValueError):
             fine = False
         if not fine:
@@ -224,11 +230,7 @@ class Kernel(Family):
         if isinstance(self.bandwidth, str):
             width = np.ones(shape)
             for j in np.flatnonzero(scaled.known).tolist():
-                for c in range(scaled.n_classes):
-                    run = scaled.run(c, j)
-                    width[c, j] = bandwidth(
-                        self.bandwidth, run.x, run.seen, lambda j=j: scaled.column(j)[::2]
-                    )
+                width[:, j] = self._by_rule(scaled, j)
         else:
             width = np.array(np.broadcast_to(self.bandwidth, shape), dtype=float)
         if self.grid is not None:
@@ -238,13 +240,28 @@ class Kernel(Family):
             width = np.minimum(width, 2.0 * self.bounds.span)
         return width
 
+    def _by_rule(self, scaled: Values, j: int) -> Floats:
+        """Bandwidths of the classes of a column."""
+
+        def column() -> tuple[Floats, Floats]:
+            run = scaled.column(j)
+            return run.x, run.seen
+
+        runs = (scaled.run(c, j) for c in range(scaled.n_classes))
+        width = np.array([bandwidth(self.bandwidth, run.x, run.seen, column) for run in runs])
+        return (
+            np.full_like(width, np.average(width, weights=scaled.seen[:, j]))
+            if self.shared_bandwidth
+            else width
+        )
+
     def params(self, stats: Values, class_weight: Floats) -> KernelParams:
         """Bandwidths as they were found, about the values as they are."""
         width = np.broadcast_to(self.bandwidth, stats.rows.shape)
         return KernelParams(width, stats.seen, self.prior.values.known, stats, self.prior)
 
     def form(self, params: KernelParams) -> Form:
-        """Log of the sum of kernels; those of the pooled density are the classes' own, where it is of the same values."""
+        """Log of the sum of kernels; the pooled density needs none of its own where it is of the same values."""
         values, width = self._on_scale(params.values), params.bandwidth
         pooled, n_classes = params.prior, len(params.n)
         if pooled.values is values or (self.bounds.log and _same(pooled.values, values)):
@@ -276,14 +293,15 @@ class Kernel(Family):
 
     def left_out(self, stats: Values, x: Floats, c: Codes, j: Positions, w: Floats) -> Floats:
         """The density without the kernel of the cell; the pooled one stays."""
-        held = _FORMS.get(stats)
-        if held is None or held[0] is not self:
-            held = _FORMS[stats] = self, self.form(self.params(stats, np.ones(1)))  # type: ignore[assignment]
-        form, found = held[1], np.empty(len(x))
+        family, form = _FORMS.get(stats, (None, None))
+        if form is None or family is not self:
+            form = self.form(self.params(stats, np.ones(1)))
+            _FORMS[stats] = self, form
+        found = np.empty(len(x))
         place = np.asarray(j) * stats.n_classes + c
         order = np.argsort(place, kind="stable")
         ends = np.flatnonzero(np.diff(place[order], prepend=-1, append=-1))
-        for a, b in zip(ends[:-1], ends[1:], strict=True):
+        for a, b in pairwise(ends.tolist()):
             some = order[a:b]
             found[some] = self._without(stats, form, int(c[some[0]]), int(j[some[0]]), x[some], w[some])
         return found
@@ -357,7 +375,7 @@ class Kernel(Family):
         drawn = np.zeros((len(y), len(params.known)))
         n = params.n[y]
         prior = (n == 0).astype(float) if self.estimate == "mle" else np.ones_like(n)
-        for j in np.flatnonzero(params.known):
+        for j in np.flatnonzero(params.known).tolist():
             common = rng.random(len(y)) * (n[:, j] + prior[:, j]) >= n[:, j]
             for c in np.unique(y[~common]):
                 rows = np.flatnonzero(~common & (y == c))
@@ -385,20 +403,22 @@ def _draw(values: Values, width: Floats, c: int, j: int, n: int, rng: np.random.
     """Values of a class and column, each a step of its kernel away."""
     run = values.run(c, j)
     at = np.searchsorted(np.cumsum(run.seen), rng.random(n) * run.seen.sum(), side="right")
-    return run.x[np.minimum(at, len(run.x) - 1)] + width[c, j] * rng.standard_normal(n)
+    return np.asarray(run.x[np.minimum(at, len(run.x) - 1)] + width[c, j] * rng.standard_normal(n))
 
 
 class KernelNB(OneFamily):
     """Kernel naive Bayes: the density of every class and column is a Gaussian about each value that was seen.
 
-    Takes dense or sparse numbers with missing cells (NaN), which are left out of fit and of predict. The model keeps the
-    values, unless there is a `grid`.
+    Takes dense or sparse numbers with missing cells (NaN), which are left out of fit and of predict. The model keeps
+    the values, unless there is a `grid`.
 
     Parameters
     ----------
-    bandwidth : str, float or array-like, default="sqrt"
-        "sqrt", "silverman", "scott", "isj" or "loo" for every class and column by itself; or numbers: one, one for each
-        column, or classes x columns.
+    bandwidth : str, float or array-like, default="silverman"
+        "sqrt", "silverman", "scott", "isj" or "loo" for every class and column; or numbers: one, one for each column,
+        or classes x columns.
+    shared_bandwidth : bool, default=True
+        Give all classes of a column the mean of their bandwidths; else each its own.
     lower, upper : float or None, default=None
         Bounds of the cells.
     boundary : {"reflect", "log"}, default="reflect"
@@ -422,6 +442,7 @@ class KernelNB(OneFamily):
 
     _parameter_constraints: dict[str, Any] = {
         "bandwidth": [StrOptions(set(RULES)), Interval(Real, 0, None, closed="neither"), "array-like"],
+        "shared_bandwidth": ["boolean"],
         "lower": [Real, None],
         "upper": [Real, None],
         "boundary": [StrOptions({"reflect", "log"})],
@@ -435,7 +456,8 @@ class KernelNB(OneFamily):
     def __init__(
         self,
         *,
-        bandwidth: Any = "sqrt",
+        bandwidth: Any = "silverman",
+        shared_bandwidth: bool = True,
         lower: float | None = None,
         upper: float | None = None,
         boundary: str = "reflect",
@@ -445,6 +467,7 @@ class KernelNB(OneFamily):
         n_jobs: int | None = None,
     ) -> None:
         self.bandwidth = bandwidth
+        self.shared_bandwidth = shared_bandwidth
         self.lower = lower
         self.upper = upper
         self.boundary = boundary
@@ -454,5 +477,6 @@ class KernelNB(OneFamily):
         self.n_jobs = n_jobs
 
     def _settings(self) -> Settings:
-        family = Kernel(self.bandwidth, self.lower, self.upper, self.boundary, self.grid)
+        bounds = self.lower, self.upper, self.boundary
+        family = Kernel(self.bandwidth, *bounds, self.grid, shared_bandwidth=self.shared_bandwidth)
         return Settings(family, self.class_prior, self.class_weight, self.n_jobs)
