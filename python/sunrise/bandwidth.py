@@ -11,8 +11,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from scipy.fft import dct
-from scipy.optimize import brentq, minimize_scalar
 
 from sunrise import _native
 from sunrise.arrays import Floats
@@ -74,6 +72,9 @@ def isj(x: Floats, w: Floats) -> float:
     Values more than 25 quartile distances off the quartiles say nothing of the width of the others and are left out of
     the grid.
     """
+    from scipy.fft import dct  # takes as long to import as all of this package
+    from scipy.optimize import brentq
+
     low, high = _quarters(x, w)
     total = float(w.sum())
     if high > low:
@@ -112,6 +113,8 @@ def isj(x: Floats, w: Floats) -> float:
 
 def loo(x: Floats, w: Floats) -> float:
     """The bandwidth of greatest likelihood of every value under the others; at least a sixth of the smallest gap."""
+    from scipy.optimize import minimize_scalar
+
     least, total = float(np.diff(x).min()) / 6.0, float(w.sum())
     if total <= 1.0:
         return silverman(x, w)

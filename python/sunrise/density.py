@@ -122,7 +122,7 @@ class Sums:
             widths = np.ascontiguousarray(self.width.T).ravel()
             x, w = (np.ascontiguousarray(a, dtype=np.float64) for a in (v.x, v.weight))
             _SUMS[self] = _native.KernelSums(
-                *parts, v.offsets, widths, v.n_classes, threads(None, 32 * len(v.x))
+                x, w, v.offsets, widths, v.n_classes, threads(None, 32 * len(v.x))
             )
         return _SUMS[self]
 
