@@ -115,15 +115,14 @@ class Sums:
         """Log of what kernels of height 1 are divided by to be densities, classes x columns."""
         return np.asarray(np.log(self.width) + 0.5 * math.log(2.0 * math.pi))
 
-    def native(self) -> Any:
-        """The sums by series."""
+    def native(self, n_threads: int | None = None) -> Any:
+        """The sums by series, laid out by this many threads when first asked for."""
         if self not in _SUMS:
             v = self.values
             widths = np.ascontiguousarray(self.width.T).ravel()
             x, w = (np.ascontiguousarray(a, dtype=np.float64) for a in (v.x, v.weight))
-            _SUMS[self] = _native.KernelSums(
-                x, w, v.offsets, widths, v.n_classes, threads(None, 32 * len(v.x))
-            )
+            n_threads = threads(None, 32 * len(v.x)) if n_threads is None else n_threads
+            _SUMS[self] = _native.KernelSums(x, w, v.offsets, widths, v.n_classes, n_threads)
         return _SUMS[self]
 
     def log_sums(self, c: Any, j: Any, u: Floats, taken: tuple[Floats, Floats] | None = None) -> Floats:

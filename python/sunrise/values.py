@@ -186,6 +186,10 @@ class Values:
         some = slice(self.offsets[at], self.offsets[at + 1])
         return Run(self.x[some], self.times[some], self.weight[some])
 
+    def of_column(self, j: int) -> Iterator[Run]:
+        """The values of a column, class by class."""
+        return (self.run(c, j) for c in range(self.n_classes))
+
     def column(self, j: int) -> Run:
         """The values of a column, of all classes together."""
         some = slice(self.offsets[j * self.n_classes], self.offsets[(j + 1) * self.n_classes])
@@ -194,7 +198,7 @@ class Values:
 
     @property
     def _runs(self) -> Iterator[Run]:
-        return (self.run(c, j) for j in range(self.n_columns) for c in range(self.n_classes))
+        return (run for j in range(self.n_columns) for run in self.of_column(j))
 
     def _with(self, other: Values, how: Callable[[Run, Run], Run], rows: Integers, seen: Floats) -> Values:
         runs = [how(mine, theirs) for mine, theirs in zip(self._runs, other._runs, strict=True)]

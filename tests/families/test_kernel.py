@@ -15,7 +15,7 @@ from scipy import integrate, sparse, stats
 from scipy.special import logsumexp
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 from sklearn.model_selection import RepeatedStratifiedKFold, cross_val_score
-from sunrise import Kernel, KernelNB, NaiveBayes, bandwidth, engines
+from sunrise import Kernel, KernelNB, NaiveBayes, _native, bandwidth, engines
 from sunrise.values import Values
 
 RNG = np.random.default_rng(7)
@@ -119,6 +119,34 @@ def test_it_is_scipys_density():
     theirs = stats.gaussian_kde(x, bw_method=1.06 * 200**-0.2)
     q = np.linspace(-2, 15, 50)
     np.testing.assert_allclose(model.score_samples(q[:, None]), theirs.logpdf(q), rtol=1e-11)
+
+
+def test_nonsense_for_the_native_code_is_refused():
+    x, w, ends, h = np.array([0.0, 1.0]), np.ones(2), np.array([0, 2]), np.ones(1)
+    sound = _native.KernelSums(x, w, ends, h, 1, 1)
+    for bad in (
+        (x[::-1].copy(), w, ends, h),
+        (x, w[:1], ends, h),
+        (x, w, np.array([0, 3]), h),
+        (x, w, np.array([2, 0]), h),
+        (x, w, np.array([-1, 2]), h),
+        (x, w, ends, np.array([np.nan])),
+        (x, w, ends, np.array([])),
+        (x, -w, ends, h),
+        (np.array([0.0, np.inf]), w, ends, h),
+    ):
+        with pytest.raises(ValueError, match="kernels"):
+            _native.KernelSums(*bad, 1, 1)
+    plain = (False, -np.inf, np.inf, [(1.0, 0.0)])
+    for at in ([1], [-1], [0, 0]):
+        with pytest.raises(ValueError, match="kernels"):
+            sound.log_sums(np.array(at), np.zeros(1), plain, 1)
+    found = sound.log_sums(np.zeros(4, np.int64), np.array([np.nan, np.inf, -np.inf, 1e308]), plain, 1)
+    assert not np.isposinf(found).any()
+    far = _native.KernelSums(
+        np.linspace(-1.0, 1.0, 100) * 1e308, np.ones(100), np.array([0, 100]), np.ones(1), 1, 1
+    )
+    assert np.isfinite(far.log_sums(np.zeros(1, np.int64), np.zeros(1), plain, 1)).all()
 
 
 def test_rows_too_far_for_squares_still_have_a_score():
@@ -517,6 +545,7 @@ def test_information_of_wide_and_empty_columns_is_found():
         p = np.exp(
             model.predict_joint_log_proba({"x": np.exp(u)}) + (u[:, None] if boundary == "reflect" else 0.0)
         )
+        p = np.maximum(p, 1e-300)
         told = (p * np.log2(p / p.sum(axis=1, keepdims=True) / model.class_prior_)).sum(axis=1)
         assert model.mutual_information()[0] == pytest.approx(np.trapezoid(told, u), abs=1e-5)
 

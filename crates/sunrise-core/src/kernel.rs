@@ -244,7 +244,8 @@ impl Sum {
     pub fn new(points: Vec<f64>, weight: Vec<f64>, width: f64, threads: usize) -> Result<Sum, Fault> {
         let rising = points.windows(2).all(|pair| pair[0] <= pair[1]);
         let finite = points.iter().all(|v| v.is_finite()) && weight.iter().all(|&w| w > 0.0 && w.is_finite());
-        if points.len() != weight.len() || !rising || !finite || !(width > 0.0 && width.is_finite()) {
+        let sound = rising && finite && width > 0.0 && width.is_finite();
+        if points.len() != weight.len() || !sound {
             return Err(Fault::shape(
                 "kernels need finite points in order, positive weights and a bandwidth",
             ));
@@ -282,7 +283,7 @@ impl Sum {
             step *= 2.0;
         }
         let first = at;
-        // Between them: stretches of as many bandwidths as there are threads to share them, by shape alone.
+        // Between them: stretches of equal length, to be shared out.
         let span = (high - low).max(self.width);
         let mut stretch = self.width * 64.0;
         while span / stretch > 4096.0 {
@@ -307,9 +308,8 @@ impl Sum {
         }
         let last = at;
         let (below, above) = (layout.matter(first, first), layout.matter(last, last));
-        let most = 64 + 8 * n / stretches.len().max(1);
         let threads = if n < 4096 { 1 } else { threads };
-        let parts = run(threads, stretches, |stretch| layout.cut(stretch, most));
+        let parts = run(threads, stretches, |stretch| layout.cut(stretch));
         self.starts.push(f64::NEG_INFINITY);
         self.cells.push(Cell::Few(0, below.end));
         for (starts, cells, series) in parts {
@@ -409,9 +409,11 @@ type Cut = (Vec<f64>, Vec<Cell>, Vec<Series>);
 
 impl Layout<'_> {
     /// Cuts a stretch into cells, halving those that are too wide.
-    fn cut(&self, stretch: Stretch, most: usize) -> Cut {
+    fn cut(&self, stretch: Stretch) -> Cut {
         let (mut starts, mut cells, mut series) = (Vec::new(), Vec::new(), Vec::new());
         let mut scratch = [Vec::new(), Vec::new()];
+        // More cells than this are never needed where points can be told from each other.
+        let most = 64 + 8 * self.matter(stretch.0, stretch.1).len();
         let mut todo = vec![stretch];
         while let Some(Stretch(a, b)) = todo.pop() {
             let some = self.matter(a, b);
@@ -629,6 +631,7 @@ impl<M: Matrix> Scorer for KernelScorer<'_, M> {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 
@@ -672,6 +675,16 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn most_points_in_a_small_part_of_the_range_are_cut_finely() {
+        let mut points = draws(20_000, 1);
+        points.extend([-1e6, 1e6]);
+        points.sort_by(f64::total_cmp);
+        let sum = Sum::new(points.clone(), vec![1.0; points.len()], 1e-3, 1).unwrap();
+        let few = sum.cells.iter().all(|cell| !matches!(cell, Cell::Few(from, to) if to - from > FEW));
+        assert!(few && sum.series.len() > 900);
     }
 
     #[test]

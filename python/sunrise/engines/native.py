@@ -250,6 +250,9 @@ def _score(
     n, n_classes = batch.n_rows, len(log_prior)
     forbidden = _impossible(batch, supports, forms, n_classes, threads)
     parts = list(zip(batch.blocks, supports, forms, strict=True))
+    for form in forms:
+        if form.kind == "kernel":
+            form.sums.native(threads)
     pointwise = [part for part in parts if _by_cells(part[0], part[2])]
     blocks = [_scored(*part[:2], part[2].finite) for part in parts if not _by_cells(part[0], part[2])]
     if forbidden is None and not pointwise:

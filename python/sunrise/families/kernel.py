@@ -32,7 +32,8 @@ _MOST_MARKS = 4096
 _REACH = 9
 
 
-class Pooled(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Pooled:
     """The density of a column whatever the class: values with the bandwidth of their class (classes x columns)."""
 
     values: Values
@@ -207,9 +208,9 @@ class Kernel(Family):
 
     def complaint(self, stats: Values) -> Complaint | None:
         """Refuse numbers whose range is none."""
-        for j in range(stats.n_columns):
-            x = stats.column(j).x
-            if len(x) and not math.isfinite(x[-1] - x[0]):
+        for j in np.flatnonzero(stats.known).tolist():
+            ends = [(run.x[0], run.x[-1]) for run in stats.of_column(j) if len(run.x)]
+            if not math.isfinite(max(high for _, high in ends) - min(low for low, _ in ends)):
                 return Complaint(j, "holds numbers too far apart. Rescale it: divide it by a power of ten.")
         return None
 
@@ -247,8 +248,7 @@ class Kernel(Family):
             run = scaled.column(j)
             return run.x, run.seen
 
-        runs = (scaled.run(c, j) for c in range(scaled.n_classes))
-        width = np.array([bandwidth(self.bandwidth, run.x, run.seen, column) for run in runs])
+        width = np.array([bandwidth(self.bandwidth, run.x, run.seen, column) for run in scaled.of_column(j)])
         return (
             np.full_like(width, np.average(width, weights=scaled.seen[:, j]))
             if self.shared_bandwidth
