@@ -24,6 +24,8 @@ ROOMS = [
             "alert",
             "bursts",
             "arrays",
+            "bandwidth",
+            "density",
             "terms",
             "support",
             "labels",
@@ -45,6 +47,7 @@ ROOMS = [
             "schema",
             "special",
             "threads",
+            "values",
         },
     ),
     (

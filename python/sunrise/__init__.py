@@ -28,6 +28,7 @@ from sunrise.families.exponential import Exponential
 from sunrise.families.gamma import Gamma
 from sunrise.families.gaussian import Gaussian, GaussianNB
 from sunrise.families.geometric import Geometric
+from sunrise.families.kernel import Kernel, KernelNB
 from sunrise.families.lognormal import LogNormal
 from sunrise.families.multinomial import Multinomial, MultinomialNB
 from sunrise.families.odds import Odds
@@ -63,6 +64,8 @@ __all__ = [
     "Geometric",
     "ImpossibleRowWarning",
     "InformationSelector",
+    "Kernel",
+    "KernelNB",
     "LogNormal",
     "LostPrecisionWarning",
     "Multinomial",

@@ -23,6 +23,19 @@ Output = Literal["joint", "log_proba", "proba"]
 
 GROUP: int
 
+class KernelSums:
+    def __init__(
+        self, points: Floats, weight: Floats, offsets: Integers, widths: Floats, per_column: int, threads: int
+    ) -> None: ...
+    def log_sums(
+        self,
+        at: Integers,
+        x: Floats,
+        folds: tuple[bool, float, float, list[tuple[float, float]]],
+        threads: int,
+        taken: tuple[Floats, Floats] | None = None,
+    ) -> Floats: ...
+
 class Alphabet:
     def __init__(
         self, words: list[tuple[int, int]], spaces: list[int], lower: list[tuple[int, list[int]]]

@@ -25,7 +25,7 @@ from sunrise.present import present
 from sunrise.schema import Choice
 
 #: Families that are tried, where they may be; of equally good ones the first.
-CANDIDATES = ("gaussian", "lognormal", "gamma", "poisson", "geometric", "categorical", "binned")
+CANDIDATES = ("gaussian", "lognormal", "gamma", "poisson", "geometric", "categorical", "binned", "kernel")
 
 #: Rows that are scored, at most; and numbers (rows x classes x columns) that are held at a time.
 ROWS, MOST = 2000, 1 << 24

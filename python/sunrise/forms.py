@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, ClassVar, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol, Self
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from sunrise.special import log_rising
 class Form(Protocol):
     """What the engines, the explanations and the linear form ask of a fitted block."""
 
-    #: Which kernels score it: linear, table, polya or pointwise.
+    #: Which kernels score it: linear, table, polya, kernel or pointwise.
     kind: ClassVar[str]
 
     @property
@@ -32,6 +32,10 @@ class Form(Protocol):
     @property
     def finite(self) -> Form:
         """The same form without its infinities."""
+
+    @property
+    def readable(self) -> Form:
+        """The same form by its plain formula, where `cells` takes a faster way."""
 
     @property
     def compositional(self) -> bool:
@@ -54,6 +58,15 @@ class Form(Protocol):
 
     def feature_names(self, columns: list[str]) -> list[str]:
         """Names of those features."""
+
+
+class Readable:
+    """A form whose cells are scored by the plain formula anyway."""
+
+    @property
+    def readable(self) -> Self:
+        """The form itself."""
+        return self
 
 
 @dataclass(frozen=True)
@@ -85,7 +98,7 @@ class Composition:
 
 
 @dataclass(frozen=True, eq=False)
-class Linear:
+class Linear(Readable):
     """A cell adds base + x (x - a) + x2 (x - a)^2; each part is classes x columns.
 
     >>> import numpy as np
@@ -213,7 +226,7 @@ class Linear:
 
 
 @dataclass(frozen=True, eq=False)
-class Table:
+class Table(Readable):
     """A cell adds what its level says.
 
     A column with k levels seen has k + 2 entries in `values` (entries x classes): its levels in order, then
@@ -312,7 +325,7 @@ class Table:
 
 
 @dataclass(frozen=True, eq=False)
-class Pointwise:
+class Pointwise(Readable):
     """A cell adds what a function says, which takes cells (rows x 1 x columns) and gives rows x classes x columns.
 
     The form of predictive distributions, which are no weighted sums of terms.
@@ -358,7 +371,7 @@ class Pointwise:
 
 
 @dataclass(frozen=True, eq=False)
-class Polya:
+class Polya(Readable):
     """Counts drawn from an urn per class, to which everything drawn returns with one more of its kind.
 
     A row adds log_rising(a_j, n_j) for each of its counts, less log_rising(sum of a, sum of n). What the length of a

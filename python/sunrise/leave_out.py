@@ -29,7 +29,6 @@ from sunrise.score import block_scores, row_factors, scored
 from sunrise.stats import NeverSeenError
 from sunrise.terms import LEVEL
 
-
 #: Rows that are enough for a temperature, and for each of the classes, whose offsets go with it.
 ENOUGH, ENOUGH_OF_CLASS = 1 << 14, 200
 

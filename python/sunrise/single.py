@@ -46,9 +46,12 @@ class OneFamily(NaiveBayes):
 
     def _keep(self, keep: Positions, bits: Floats) -> None:
         """Become the model of these columns, which is that of a narrower matrix."""
-        if any(np.ndim(getattr(self, name, 0)) for name in ("alpha", "min_categories")):
+        by_column = [
+            name for name in ("alpha", "min_categories", "bandwidth") if np.ndim(getattr(self, name, 0))
+        ]
+        if by_column:
             raise ValueError(
-                "select needs settings that are the same for all columns: alpha is one for each."
+                f"select needs settings that are the same for all columns: {by_column[0]} is one for each."
             )
         fitted, stats = self._fitted, self.stats_
         schema, blocks = fitted.schema.narrowed(keep, stats.blocks)

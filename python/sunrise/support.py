@@ -30,6 +30,8 @@ class Support:
     above: float | None = None
     #: What of a cell is added up and weighed: itself, its logarithm, ... A column has as many views.
     views: tuple[Term, ...] = (X,)
+    #: Where given, (low, high, cells): a value is kept as shares of the two nodes of this grid about it.
+    grid: tuple[float, float, int] | None = None
 
     @property
     def reading(self) -> tuple[float | None, float, float, bool]:

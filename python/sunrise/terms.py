@@ -54,3 +54,5 @@ LOG_FACTORIAL = Term("log x!", _log_factorial)
 LEVEL = Term("level", _itself)
 #: One indicator for every count from 1 of a column, and for every total of the rows.
 COUNT = Term("count", _itself)
+#: Every value of a column itself; what is kept of it are the different ones, and how often each was there.
+VALUE = Term("value", _itself)

@@ -21,6 +21,7 @@ from sunrise import (
     ComplementNB,
     DirichletMultinomialNB,
     GaussianNB,
+    KernelNB,
     MultinomialNB,
     NaiveBayes,
     PoissonNB,
@@ -40,6 +41,11 @@ MODELS = {
     "categorical": lambda: CategoricalNB(unseen="reserve"),
     "poisson": PoissonNB,
     "dirichlet_multinomial": DirichletMultinomialNB,
+    "kernel": KernelNB,
+    "kernel-silverman": lambda: KernelNB(bandwidth="silverman"),
+    "kernel-reflect": lambda: KernelNB(lower=-20.0, upper=2e6),
+    "kernel-log": lambda: KernelNB(lower=-20.0, boundary="log", bandwidth="scott"),
+    "kernel-grid": lambda: KernelNB(grid=(-20.0, 20.0, 100)),
 }
 #: The same laws for every family as one block of a table; levels are then known by name.
 TABLES = {f"table-{name}": lambda name=name: NaiveBayes(families=name) for name in FAMILIES}

@@ -12,6 +12,7 @@ pub mod counts;
 pub mod csr;
 pub mod fault;
 pub mod gather;
+pub mod kernel;
 pub mod labels;
 pub mod linear;
 pub mod loss;

@@ -7,6 +7,7 @@
 mod arrow;
 mod cells;
 mod columns;
+mod kernel;
 mod score;
 mod shares;
 mod text;
@@ -213,6 +214,7 @@ fn _native(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(moments_of, m)?)?;
     m.add_function(wrap_pyfunction!(counts_of, m)?)?;
     m.add_function(wrap_pyfunction!(stored_of, m)?)?;
+    m.add_class::<kernel::KernelSums>()?;
     m.add_class::<text::Alphabet>()?;
     m.add_class::<text::Words>()?;
     m.add_class::<text::TextCounter>()?;

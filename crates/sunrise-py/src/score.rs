@@ -1,6 +1,7 @@
 //! The scoring door: blocks of cells with their weights or tables, scored in one pass.
 
 use crate::cells::{check_layout, dispatch, slice, Cells, Reading};
+use crate::kernel::{FoldsOf, KernelSums};
 use crate::raise;
 use numpy::{
     IntoPyArray, PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2, PyReadwriteArray1,
@@ -9,6 +10,7 @@ use numpy::{
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use sunrise_core::fault::Fault;
+use sunrise_core::kernel::{Folds, KernelScorer, Shares};
 use sunrise_core::linear::{ColumnWeights, DenseLinear, SparseLinear, Weights};
 use sunrise_core::loss::{curvature as bent, loss as log_loss, Told};
 use sunrise_core::normalise::{normalise as normalise_rows, Output};
@@ -89,7 +91,26 @@ pub struct PolyaBlock<'py>(
     bool,
 );
 
+/// Kernels: (cells, reading, sums, folds, common, prior, log_total, log_width, weight, classes).
+#[derive(FromPyObject)]
+pub struct KernelParts<'py>(
+    Cells<'py>,
+    Reading,
+    Bound<'py, KernelSums>,
+    FoldsOf,
+    PyReadonlyArray1<'py, f64>,
+    PyReadonlyArray1<'py, f64>,
+    PyReadonlyArray1<'py, f64>,
+    PyReadonlyArray1<'py, f64>,
+    PyReadonlyArray1<'py, f64>,
+    usize,
+);
+
+/// The same with its folds ready to be borrowed.
+pub struct KernelBlock<'py>(KernelParts<'py>, Folds);
+
 pub enum Block<'py> {
+    Kernel(KernelBlock<'py>),
     Dense(DenseBlock<'py>),
     Sparse(SparseBlock<'py>),
     Table(TableBlock<'py>),
@@ -106,7 +127,12 @@ impl<'py> FromPyObject<'_, 'py> for Block<'py> {
             "sparse" => Ok(Block::Sparse(block.extract()?)),
             "table" => Ok(Block::Table(block.extract()?)),
             "polya" => Ok(Block::Polya(block.extract()?)),
-            _ => Err(PyValueError::new_err("a block is dense, sparse, table or polya")),
+            "kernel" => {
+                let parts: KernelParts = block.extract()?;
+                let folds = parts.3.clone().folds();
+                Ok(Block::Kernel(KernelBlock(parts, folds)))
+            }
+            _ => Err(PyValueError::new_err("a block is dense, sparse, table, polya or kernel")),
         }
     }
 }
@@ -161,6 +187,31 @@ impl Block<'_> {
                     _dense => Err(misfit()),
                     sparse => boxed(SparseLinear::new(sparse, reading.0, weights)))
             }
+            Block::Kernel(KernelBlock(parts, folds)) => {
+                let KernelParts(
+                    cells,
+                    reading,
+                    sums,
+                    _,
+                    common,
+                    prior,
+                    log_total,
+                    log_width,
+                    weight,
+                    classes,
+                ) = parts;
+                let shares = Shares {
+                    common: slice(common)?,
+                    prior: slice(prior)?,
+                    log_total: slice(log_total)?,
+                    log_width: slice(log_width)?,
+                    weight: slice(weight)?,
+                };
+                let kernels = &sums.get().0;
+                dispatch!(cells, reading.0, Here,
+                    dense => boxed(KernelScorer::new(dense, kernels, folds, shares, *classes)),
+                    _sparse => Err(misfit()))
+            }
             Block::Table(TableBlock(cells, offsets, codes, sizes, values, classes, refuse_unseen)) => {
                 let levels = Levels {
                     offsets: slice(offsets)?,
@@ -196,6 +247,7 @@ impl Block<'_> {
             Block::Sparse(block) => block.2.as_array().len(),
             Block::Table(block) => block.5,
             Block::Polya(block) => block.3.as_array().len(),
+            Block::Kernel(block) => block.0 .9,
         }
     }
 }

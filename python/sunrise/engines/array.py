@@ -21,7 +21,8 @@ from sunrise.moments import Moments
 from sunrise.polya import counts_of_counts
 from sunrise.stats import Counts, Sums
 from sunrise.support import Support
-from sunrise.terms import COUNT, LEVEL, X2, Term
+from sunrise.terms import COUNT, LEVEL, VALUE, X2, Term
+from sunrise.values import Values
 
 __all__ = ["documents", "odds", "odds_left_out"]
 
@@ -63,8 +64,12 @@ def accumulate(
     weight: Floats | None,
     n_classes: int,
     threads: int,
-) -> Sums | Moments | Counts:
+) -> Sums | Moments | Counts | Values:
     """Add up the terms of the cells, per class and column."""
+    if VALUE in terms:
+        rows = np.flatnonzero((codes >= 0) & (True if weight is None else weight > 0))
+        some = None if weight is None else weight[rows]
+        return Values.of(numbers(block, support, rows), codes[rows], some, n_classes, support.grid)
     member = membership(codes, weight, n_classes)
     counted = np.flatnonzero(member.any(axis=0))
     member, x = member[:, counted], read(block, support, counted)
@@ -164,7 +169,7 @@ def score(
     shape = batch.n_rows, len(log_prior)
     total, impossible = np.broadcast_to(log_prior, shape), np.zeros(shape)
     for block, support, form in zip(batch.blocks, supports, forms, strict=True):
-        total = total + summed(block, support, form.finite, len(log_prior))
+        total = total + summed(block, support, form.finite.readable, len(log_prior))
         if form.impossible is not None:
             impossible = impossible + summed(block, support, form.impossible, len(log_prior))
     if own is not None:

@@ -14,13 +14,15 @@ from numpy.typing import NDArray
 from sunrise import _native
 from sunrise.arrays import Codes, Floats
 from sunrise.data.batch import Batch, Block, DenseBlock, SparseBlock
+from sunrise.density import Density
 from sunrise.engines import array
 from sunrise.forms import Form, Linear, Polya, Removal, Table
 from sunrise.moments import Moments
 from sunrise.stats import Counts, RowCounts, Sums
 from sunrise.support import REAL, Support
-from sunrise.terms import COUNT, LEVEL, X2, Term, X
+from sunrise.terms import COUNT, LEVEL, VALUE, X2, Term, X
 from sunrise.threads import threads as threads_for
+from sunrise.values import Values
 
 totals = totals_of = _native.totals
 loss = _native.loss
@@ -101,12 +103,19 @@ def _row_counts(
     return RowCounts(offsets, codes, rows, weights)
 
 
+def _values(
+    block: Block, support: Support, y: Codes, w: Floats | None, n_classes: int, threads: int
+) -> Values:
+    return array.accumulate(block, (VALUE,), support, y, w, n_classes, threads)  # type: ignore[return-value]
+
+
 #: Which kernel adds up which terms.
-_KERNELS: dict[tuple[Term, ...], Callable[..., Sums | Moments | Counts]] = {
+_KERNELS: dict[tuple[Term, ...], Callable[..., Sums | Moments | Counts | Values]] = {
     (X,): _sums,
     (X, X2): _moments,
     (LEVEL,): _counts,
     (COUNT,): _row_counts,
+    (VALUE,): _values,
 }
 
 
@@ -118,7 +127,7 @@ def accumulate(
     weight: Floats | None,
     n_classes: int,
     threads: int,
-) -> Sums | Moments | Counts:
+) -> Sums | Moments | Counts | Values:
     """Add up the terms of the cells, per class and column."""
     kernel = _KERNELS[terms]
     try:
@@ -179,11 +188,17 @@ def _polya(form: Polya) -> tuple[Any, ...]:
     return _padded(form.concentration.T), form.total, known, form.weight, plain
 
 
+def _kernel(form: Density) -> tuple[Any, ...]:
+    """Sums of kernels, and how they make densities."""
+    return form.native()
+
+
 _LAY_OUT: dict[str, Callable[[Any], tuple[Any, ...]]] = {
     "dense": _dense,
     "sparse": _sparse,
     "table": _table,
     "polya": _polya,
+    "kernel": _kernel,
 }
 
 
@@ -290,6 +305,11 @@ def normalise(scores: Floats, fallback: Floats, output: Any) -> tuple[Floats, in
     return scores, _native.normalise(scores, fallback, output)
 
 
+def _by_cells(block: Block, form: Form) -> bool:
+    """Whether no kernel goes through the rows: a function scores the cells; sparse ones are written out for it."""
+    return form.kind == "pointwise" or (form.kind == "kernel" and block.kind == "sparse")
+
+
 def _score(
     batch: Batch,
     supports: Any,
@@ -303,8 +323,11 @@ def _score(
     n, n_classes = batch.n_rows, len(log_prior)
     forbidden = _impossible(batch, supports, forms, n_classes, threads)
     parts = list(zip(batch.blocks, supports, forms, strict=True))
-    blocks = [_scored(*part[:2], part[2].finite) for part in parts if part[2].kind != "pointwise"]
-    pointwise = [part for part in parts if part[2].kind == "pointwise"]
+    for form in forms:
+        if form.kind == "kernel":
+            form.sums.native(threads)
+    pointwise = [part for part in parts if _by_cells(part[0], part[2])]
+    blocks = [_scored(*part[:2], part[2].finite) for part in parts if not _by_cells(part[0], part[2])]
     if forbidden is None and not pointwise:
         # One pass straight to the output.
         room: NDArray[Any] = np.empty(n, np.int64) if output is None else np.empty((n, n_classes))
@@ -319,7 +342,7 @@ def _score(
     if incomplete:
         values[incomplete] = log_prior
         for block, support, form in parts:
-            if form.kind != "pointwise":
+            if not _by_cells(block, form):
                 values[incomplete] += array.summed(
                     block, support, form.finite, n_classes, np.array(incomplete)
                 )
