@@ -4,9 +4,10 @@ python -m benchmarks [gaussian] [categorical] [counts] [small]        the five c
 python -m benchmarks tables [NAME ...]                                accuracy on 27 real tables (../shared)
 python -m benchmarks frames [adult] [wide] [memory] [record]          speed and memory on polars and pandas frames
 python -m benchmarks calibration [NAME ...] [speed]                   log loss before and after, beside other models
-python -m benchmarks text [NAME ...] [speed]                          five collections of documents, and speed
+python -m benchmarks text [NAME ...] [speed] [models]                 five collections of documents, and speed
 python -m benchmarks em [curve] [settings] [tables]                   rows without a label
-python -m benchmarks all                                              all six
+python -m benchmarks shapes [NAME ...] [speed]                        families chosen by score, kernel densities
+python -m benchmarks all                                              all seven
 
 Each prints Markdown tables and ends with status 1 where a claim is not reached.
 """
@@ -66,8 +67,13 @@ def main(arguments: list[str]) -> int:
         from benchmarks import em
 
         return em.main(rest)
+    if first == "shapes":
+        from benchmarks import shapes
+
+        return shapes.main(rest)
     if first == "all" and not rest:
-        return max(main([]), *(main([name]) for name in ("tables", "frames", "calibration", "text", "em")))
+        names = "tables", "frames", "calibration", "text", "em", "shapes"
+        return max(main([]), *(main([name]) for name in names))
     return classes(set(arguments))
 
 

@@ -47,7 +47,7 @@ LEAST = np.nextafter(0.0, 1.0)
 
 def bayes(numbers: list[str], strings: list[str], **settings: Any) -> Any:
     """NaiveBayes, which finds out by itself what the columns hold."""
-    return sunrise.NaiveBayes(**settings)
+    return sunrise.NaiveBayes("auto-fast", **settings)
 
 
 def logistic(numbers: list[str], strings: list[str]) -> Any:
@@ -169,7 +169,7 @@ def summary(sides: dict[str, NDArray[np.float64]], which: str) -> int:
 
 def fit(settings: dict[str, Any], X: Any, y: Any) -> Any:
     """A fit that is compared must include the parameters, which are derived when first asked for."""
-    return sunrise.NaiveBayes(**settings).fit(X, y).predict_log_proba(X[:1])
+    return sunrise.NaiveBayes("auto-fast", **settings).fit(X, y).predict_log_proba(X[:1])
 
 
 def speed() -> int:
@@ -215,7 +215,7 @@ def main(wanted: list[str]) -> int:
             f"no such table: {', '.join(sorted(strange))}. There are: {', '.join(known)}, and speed"
         )
     print(
-        f"Sunrise {sunrise.__version__}, NaiveBayes(), with calibrate by temperature and by columns, beside "
+        f'Sunrise {sunrise.__version__}, NaiveBayes("auto-fast"), with calibrate by temperature and by columns, beside '
         f"LogisticRegression and HistGradientBoostingClassifier (scikit-learn {sklearn.__version__}). "
         "The ratio is that of the log losses, columns over logistic.\n"
     )

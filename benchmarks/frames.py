@@ -50,7 +50,7 @@ def adult_frame(library: str) -> tuple[Any, Any, list[str], list[str]]:
 
 def fit(X: Any, y: Any) -> Any:
     """A fit that is compared must include the parameters, which are derived when first asked for."""
-    return sunrise.NaiveBayes().fit(X, y)._fitted.forms
+    return sunrise.NaiveBayes("auto-fast").fit(X, y)._fitted.forms
 
 
 def adult() -> int:
@@ -59,7 +59,7 @@ def adult() -> int:
     missed = 0
     for library in ("polars", "pandas"):
         X, y, numbers, strings = adult_frame(library)
-        ours = sunrise.NaiveBayes().fit(X, y)
+        ours = sunrise.NaiveBayes("auto-fast").fit(X, y)
         for impute in ("constant", "most_frequent"):
             theirs = Baseline(numbers, strings, impute).fit(X, y)
             pairs: list[tuple[str, float, Callable[[], Any], Callable[[], Any]]] = [
@@ -116,7 +116,7 @@ def wide() -> int:
         missed += claimed and b / a > GROUP_BY
         line(f"fit, polars, {what}", shown(a), shown(b), f"{b / a:.2f}", f"{GROUP_BY:g}" if claimed else "")
     del whole, only, table
-    proba = sunrise.NaiveBayes().fit(frame, "y").predict_proba
+    proba = sunrise.NaiveBayes("auto-fast").fit(frame, "y").predict_proba
     (b,) = interleaved(partial(proba, frame.drop("y")), rounds=5)
     line("predict_proba, polars", "", shown(b), "", "")
     other = frame.to_pandas()
@@ -149,14 +149,14 @@ def grown(run: Callable[[], Any]) -> int:
 def memory_of(library: str) -> None:
     """Print, as JSON, the sizes that a fresh process measures."""
     small = wide_frame(20_000)
-    sunrise.NaiveBayes().fit(small if library == "polars" else small.to_pandas(), "y")
+    sunrise.NaiveBayes("auto-fast").fit(small if library == "polars" else small.to_pandas(), "y")
     frame: Any = wide_frame(ROWS)
     size = frame.estimated_size()
     if library == "pandas":
         frame = frame.to_pandas()
         size = int(frame.memory_usage(deep=True, index=False).sum())
-    fit = grown(lambda: sunrise.NaiveBayes().fit(frame, "y"))
-    model = sunrise.NaiveBayes().fit(frame, "y")
+    fit = grown(lambda: sunrise.NaiveBayes("auto-fast").fit(frame, "y"))
+    model = sunrise.NaiveBayes("auto-fast").fit(frame, "y")
     X = frame.drop("y") if library == "polars" else frame.drop(columns="y")
     proba = grown(lambda: model.predict_proba(X))
     print(json.dumps({"frame": size, "fit": fit, "predict_proba": proba, "result": ROWS * CLASSES * 8}))
@@ -186,7 +186,7 @@ def record() -> int:
     """One record of adult as a dict, and as a frame of one row."""
     print("| one row of adult | scikit-learn | Sunrise |\n|---|---|---|")
     X, y, numbers, strings = adult_frame("polars")
-    theirs, ours = Baseline(numbers, strings).fit(X, y), sunrise.NaiveBayes().fit(X, y)
+    theirs, ours = Baseline(numbers, strings).fit(X, y), sunrise.NaiveBayes("auto-fast").fit(X, y)
     one, row = X.row(0, named=True), X[:1]
     (a,) = interleaved(lambda: theirs.predict_proba(row), rounds=20, repeat=10)
     for what, asked in (("a dict", one), ("a polars frame", row), ("a pandas frame", row.to_pandas())):

@@ -1,5 +1,8 @@
 """Which family a column gets where none is given: the rules, all in one place.
 
+These are the rules of `families="auto-fast"`; with "auto", `sunrise.choose` tries several families for columns of
+numbers, in the place of rules 5 to 7.
+
 Rows count by their weight: those of weight 0 are not there. In this order:
 
 1. a column without any cell, or whose cells are all equal, says nothing: it is left out;

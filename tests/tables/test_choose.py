@@ -1,0 +1,153 @@
+"""Families that are chosen by what they tell of the class: scores against refits, samples, order of rows."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import sunrise as sr
+from sunrise.choose import ROWS, drawn
+
+RNG = np.random.default_rng(3)
+N = 60
+Y = np.arange(N) % 3
+
+
+def column(kind):
+    if kind == "counts":
+        return RNG.poisson(1.0 + 2.0 * Y).astype(float)
+    if kind == "positive":
+        return RNG.gamma(2.0 + Y, 1.0)
+    return RNG.normal(Y, 1.0)
+
+
+CANDIDATES = {
+    "counts": {"gaussian", "poisson", "geometric", "categorical", "binned", "kernel"},
+    "positive": {"gaussian", "lognormal", "gamma", "binned", "kernel"},
+    "numbers": {"gaussian", "binned", "kernel"},
+}
+
+
+def chosen(model):
+    return [None if c.family is None else c.family.name for c in model._fitted.schema.choices]
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("kind", CANDIDATES)
+def test_scores_are_those_of_models_without_the_row(kind, weighted):
+    x = column(kind)
+    if kind == "counts":
+        x[0] = 0.0
+    x[[5, 17]] = np.nan
+    w = RNG.integers(1, 4, N).astype(float) if weighted else np.ones(N)
+    model = sr.NaiveBayes().fit({"x": x}, Y, sample_weight=w)
+    scores = model.families_["x"]["scores"]
+    assert set(scores) == CANDIDATES[kind]
+    assert chosen(model) == [max(scores, key=lambda name: scores[name])]
+    for name, score in scores.items():
+        whole = sr.NaiveBayes(name).fit({"x": x}, Y, sample_weight=w)
+        found = whole.leave_one_out({"x": x}, Y, sample_weight=w)[np.arange(N), Y]
+        assert score == pytest.approx(np.average(found, weights=w), rel=1e-9)
+
+
+def test_families_that_cannot_have_such_cells_are_not_tried():
+    x = RNG.normal(size=N)
+    assert set(sr.NaiveBayes().fit({"x": x}, Y).families_["x"]["scores"]) == CANDIDATES["numbers"]
+    whole = RNG.integers(-5, 30, N)
+    assert "poisson" not in sr.NaiveBayes().fit({"x": whole}, Y).families_["x"]["scores"]
+
+
+@pytest.mark.parametrize("n", [500, 3 * ROWS])
+def test_the_order_of_rows_does_not_matter(n):
+    y = RNG.integers(0, 3, n)
+    table = pd.DataFrame(
+        {
+            "a": RNG.normal(y, 1.0).round(1),  # with many rows that are alike
+            "b": RNG.gamma(1.0 + y, 1.0),
+            "c": RNG.poisson(y),
+            "d": np.where(RNG.random(n) < 0.1, np.nan, RNG.normal(size=n) * (1 + y)),
+            "e": RNG.choice(list("xyz"), n),
+        }
+    )
+    first = sr.NaiveBayes().fit(table, y)
+    order = RNG.permutation(n)
+    second = sr.NaiveBayes().fit(table.iloc[order], y[order])
+    assert chosen(first) == chosen(second)
+    for name in "abcd":
+        a, b = (m._fitted.schema.choices["abcde".index(name)].scores for m in (first, second))
+        assert a.keys() == b.keys()
+        np.testing.assert_allclose(list(a.values()), list(b.values()), rtol=1e-9)
+
+
+def test_rows_are_drawn_by_what_they_hold():
+    n = 10_000
+    y = RNG.integers(0, 2, n).astype(np.int32)
+    x = [RNG.integers(0, 3, n).astype(float), RNG.normal(size=n), RNG.normal(size=n)]
+    x[2][::7] = np.nan
+    w = RNG.integers(0, 3, n).astype(float)
+    order = RNG.permutation(n)
+
+    def held(rows, x, y, w):
+        return sorted(zip(*(np.nan_to_num(c[rows], nan=-9.0).tolist() for c in (*x, y, w)), strict=True))
+
+    for columns in (x, x[:1]):  # of few different rows, many are equal
+        for weight in (None, w):
+            a = drawn([c.__getitem__ for c in columns], y, weight, 2000)
+            shuffled = [c[order] for c in columns]
+            b = drawn([c.__getitem__ for c in shuffled], y[order], None if weight is None else w[order], 2000)
+            assert len(a) == len(b) == 2000 and len(np.unique(a)) == 2000
+            ones = np.ones(n)
+            there = ones if weight is None else w
+            assert there[a].min() > 0
+            assert held(a, columns, y, there) == held(b, shuffled, y[order], there[order])
+
+
+def test_fast_goes_by_type_and_columns_may_differ():
+    table = {"a": RNG.gamma(1.0 + Y, 1.0), "b": RNG.gamma(1.0 + Y, 1.0), "c": RNG.gamma(1.0 + Y, 1.0)}
+    fast = sr.NaiveBayes("auto-fast").fit(table, Y)
+    assert chosen(fast) == ["gaussian"] * 3
+    assert fast.families_["a"]["scores"] == {}
+    mixed = sr.NaiveBayes({"a": "auto-fast", "b": "poisson"} | {"b": sr.Exponential()}).fit(table, Y)
+    assert chosen(mixed)[:2] == ["gaussian", "exponential"]
+    assert mixed.families_["c"]["scores"]
+
+
+def test_frames_show_the_scores():
+    table = pl.DataFrame({"x": RNG.gamma(1.0 + Y, 1.0), "s": RNG.choice(["u", "v"], N)})
+    shown = sr.NaiveBayes().fit(table, Y).families_
+    assert shown["scores"][0].startswith("gaussian -") and shown["scores"][1] == ""
+
+
+def test_what_was_chosen_stays():
+    x = np.concatenate([RNG.gamma(2.0, 1.0, N), RNG.gamma(2.0, 1.0, N)])
+    y = np.concatenate([Y, Y])
+    model = sr.NaiveBayes().fit({"x": x[:N]}, Y).partial_fit({"x": x[N:]}, Y)
+    other = sr.NaiveBayes(sr.NaiveBayes().fit({"x": x[:N]}, Y).fixed_families_).fit({"x": x}, y)
+    np.testing.assert_allclose(model.predict_proba({"x": x}), other.predict_proba({"x": x}), rtol=1e-9)
+    twin = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(twin.predict_proba({"x": x}), model.predict_proba({"x": x}))
+    assert twin._fitted.schema.choices[0].scores == model._fitted.schema.choices[0].scores
+
+
+@pytest.mark.parametrize("wild", [0.0, -3.0, 0.5, 1e300])
+def test_a_cell_that_a_chosen_family_cannot_have_says_nothing(wild):
+    n = 600
+    y = np.arange(n) % 2
+    table = {"x": np.exp(RNG.normal(0, 2, n) + 3 * y), "k": RNG.poisson(40 + 40 * y) + 1, "z": RNG.normal(y)}
+    model = sr.NaiveBayes().fit(table, y)
+    rows = {"x": [wild, None], "k": [wild, None], "z": [0.3, 0.3]}
+    p = model.predict_proba(rows)
+    assert np.isfinite(p).all()
+    if wild <= 0 and {"lognormal", "gamma"} & {chosen(model)[0]} and chosen(model)[1] in ("poisson",):
+        np.testing.assert_allclose(p[0], p[1])
+    with pytest.raises(ValueError, match="'x'"):
+        model.predict({"x": [np.inf], "k": [3], "z": [0.0]})
+
+
+@pytest.mark.parametrize("y", [[1, 1, 1], [0, 1, 2], [0, 0, 1]])
+def test_tiny_tables_have_a_family_too(y):
+    model = sr.NaiveBayes().fit({"x": [0.5, 1.5, 2.5], "k": [1, 2, 9], "c": [1.0, 1.0, 1.0]}, y)
+    assert np.isfinite(model.predict_proba({"x": [0.7, None], "k": [4, None], "c": [1.0, 2.0]})).all()
