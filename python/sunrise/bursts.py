@@ -87,7 +87,8 @@ class Bursts:
 
     def scaled(self, factor: Floats) -> Bursts:
         """Multiply the weight of every class by its factor."""
-        return Bursts(self.words, self.counts.scaled(factor))._seen()  # type: ignore[arg-type]
+        scaled = Bursts(self.words, self.counts.scaled(factor))  # type: ignore[arg-type]
+        return scaled if (factor > 0).all() else scaled._seen()
 
     def spread(self, position: Positions, n_classes: int) -> Bursts:
         """Lay the classes out among `n_classes`; the others are empty."""

@@ -23,6 +23,9 @@ MOST = 1 << 25
 #: still make it less so.
 IMPOSSIBLE = 745.0
 
+#: Scores of this size are too small to be log-odds.
+TINY = 0.02
+
 #: Rows on which the valleys of a temperature are looked for.
 FEW = 256
 
@@ -113,6 +116,8 @@ def _columns(rows: LeaveOneOut, use: Positions, weights: Floats, exponents: Floa
         found = _minimum(objective, start, [(low if np.isfinite(low) else None, None) for low in lowest])
     for columns, w in zip(places, found[:n_weights], strict=True):
         weights[columns] = w
+    for k, part in enumerate(fitted.parts):
+        weights[list(part.columns)] *= _unit(rows, k, use)
     return np.asarray(found[n_weights:])
 
 
@@ -150,7 +155,7 @@ def _told(rows: LeaveOneOut, use: Positions, n_weights: int) -> Floats:
     first = 0
     for k, part in enumerate(fitted.parts):
         if part.family.joint:
-            told[:, :, first] = rows.block(k)[use]
+            told[:, :, first] = _unit(rows, k, use) * rows.block(k)[use]
             first += 1
             continue
         n = len(part.columns)
@@ -162,6 +167,19 @@ def _told(rows: LeaveOneOut, use: Positions, n_weights: int) -> Floats:
             told[here, :, first : first + n] = rows.cells(k, which)
         first += n
     return _from_first(_settled(told))
+
+
+def _unit(rows: LeaveOneOut, k: int, use: Positions) -> float:
+    """What the scores of block k are multiplied by before they are weighed: 1, unless they are no log-probabilities.
+
+    Weights that were divided by their sum are tiny, and no pull towards 1 is meant for those.
+    """
+    family = rows.fitted.parts[k].family
+    if family.generative or not family.joint:
+        return 1.0
+    few = _from_first(_settled(rows.block(k)[use[:FEW]]))
+    size = float(np.sqrt(np.mean(few * few))) if few.size else 0.0
+    return 1.0 / size if 0.0 < size < TINY else 1.0
 
 
 def _settled(told: Floats) -> Floats:
@@ -193,6 +211,8 @@ def _temperature(rows: LeaveOneOut, use: Positions, weights: Floats, exponents: 
     floors = [few.lowest(start, ROUGH) for start in starts[:2]]
     found = tempered.lowest(min(floors, key=lambda v: few.objective(v)[0]), ENOUGH)
     weights[:] = np.exp(tempered.log_t(found))
+    for k, part in enumerate(fitted.parts):
+        weights[list(part.columns)] *= _unit(rows, k, use)
     joint = (part for part in fitted.parts if part.family.joint)
     for part, g in zip(joint, found[1 : 1 + n_joint], strict=True):
         exponents[list(part.columns)] = g
@@ -225,6 +245,8 @@ class _Tempered:
         every = len(use) == rows.batch.n_rows
         told = [rows.block(k) if every else rows.block(k)[use] for k in [*rest, *joint]]
         told = [_from_first(_settled(block)) for block in told]
+        units = [_unit(rows, k, use) for k in [*rest, *joint]]
+        told = [block if unit == 1.0 else unit * block for unit, block in zip(units, told, strict=True)]
         blocks = [sum(told[1 : len(rest)], start=told[0])] if rest else []
         blocks += told[len(rest) :]
         lengths = np.log1p(

@@ -17,7 +17,6 @@ from sunrise.arrays import Codes, Floats, Positions
 from sunrise.data.frame import Frame, frame_of
 from sunrise.derived import Derived, Settings
 from sunrise.family import FAMILIES
-from sunrise.infer import look_at_numbers
 from sunrise.leave_out import LeaveOneOut
 from sunrise.look import Look
 from sunrise.observe import Observer
@@ -27,8 +26,9 @@ from sunrise.schema import Choice
 #: Families that are tried, where they may be; of equally good ones the first.
 CANDIDATES = ("gaussian", "lognormal", "gamma", "poisson", "geometric", "categorical", "binned", "kernel")
 
-#: Rows that are scored, at most; and numbers (rows x classes x columns) that are held at a time.
-ROWS, MOST = 2000, 1 << 24
+#: Rows that are scored, at most; and columns of numbers beyond which all go by their types, because trying takes some
+#: milliseconds for each.
+ROWS, MOST_COLUMNS = 2000, 256
 
 #: Columns whose cells are looked at first when rows are drawn.
 FEW = 16
@@ -41,7 +41,7 @@ def choices_by_score(
     looks = {j: look for j in places if (look := _look(observer, table, j)) is not None}
     wanted = {j: [name for name in CANDIDATES if FAMILIES[name].may_be(look)] for j, look in looks.items()}
     wanted = {j: names for j, names in wanted.items() if len(names) > 1}
-    if not wanted or len(observer.classes) < 2:
+    if not 0 < len(wanted) <= MOST_COLUMNS or len(observer.classes) < 2:
         return {}
     columns = list(wanted)
     rows = drawn([table.read(j).numbers for j in columns], observer.codes, observer.weight, ROWS)
@@ -59,7 +59,7 @@ def _look(observer: Observer, table: Frame, j: int) -> Look | None:
     column = table.read(j)
     if column.kind != "number" or column.problem:
         return None
-    look = look_at_numbers(column, observer.weight, lambda: (float("nan"),) * 2)
+    look = observer.look(column, lambda: (float("nan"),) * 2)
     return look if look.distinct > 1 and not (look.numbering and look.cells >= 50) else None
 
 

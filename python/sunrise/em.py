@@ -34,6 +34,7 @@ from sunrise.schema import Part, Schema
 from sunrise.score import block_scores, scored
 from sunrise.stats import Counts, Stats
 from sunrise.terms import COUNT
+from sunrise.values import Values
 
 _log = logging.getLogger("sunrise")
 
@@ -307,7 +308,10 @@ class SemiSupervised(Told):
                 blocks.append(replace(rows, weight=weights))
                 continue
             found = [one.add_up(block, part.family.terms, part.family.kept, None) for one in each]
-            if isinstance(like, Counts):
+            if isinstance(like, Values):  # a row is a value of every class that it may be of
+                shares_of = [one.spread(np.array([c]), len(self.classes)) for c, one in enumerate(found)]
+                blocks.append(sum(shares_of[1:], start=shares_of[0]))
+            elif isinstance(like, Counts):
                 weights = np.concatenate([_placed(one, like).weight for one in found])
                 blocks.append(replace(rows, weight=weights))
             else:

@@ -25,7 +25,7 @@ from sunrise.engines import array
 from sunrise.family import Cells, Family
 from sunrise.forms import Form, Removal, Table, weighed
 from sunrise.moments import LostPrecisionWarning
-from sunrise.score import block_scores, row_factors, scored
+from sunrise.score import block_scores, by_row, row_factors, scored
 from sunrise.stats import NeverSeenError
 from sunrise.terms import LEVEL
 
@@ -99,9 +99,9 @@ class LeaveOneOut:
         for k, part in enumerate(fitted.parts):
             factor = factors.get(k, np.ones(1))
             if part.family.shared:
-                shared[k] = self._shared(k) * (fitted.weights(k) * factor)[:, None]
+                shared[k] = weighed(self._shared(k), (fitted.weights(k) * factor)[:, None])
             else:
-                own = own + self._own(k) * factor
+                own = own + weighed(self._own(k), factor)
         lost = np.isnan(own) | np.any([np.isnan(found).any(axis=1) for found in shared.values()], axis=0)
         lost &= self.w > 0
         own = np.where(lost | self.alone | (self.w == 0), -np.inf, own)
@@ -109,10 +109,7 @@ class LeaveOneOut:
             total = np.tile(fitted.log_prior, (self.batch.n_rows, 1))
             for k in range(len(fitted.parts)):
                 if k not in shared:
-                    total += (
-                        block_scores(fitted, self.batch, k, fitted.forms[k])
-                        * factors.get(k, np.ones(1))[:, None]
-                    )
+                    total += by_row(block_scores(fitted, self.batch, k, fitted.forms[k]), factors.get(k))
             total[np.arange(len(own)), self.y] = own
             total += np.where((lost | (self.w == 0))[:, None], 0.0, sum(shared.values()))
             values, nowhere = array.normalise(total, fitted.log_class_prior, "log_proba")

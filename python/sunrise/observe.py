@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,6 +18,7 @@ from sunrise.data.frame import Frame
 from sunrise.duplicates import Glimpse
 from sunrise.family import Family
 from sunrise.infer import infer, look_at_levels, look_at_numbers
+from sunrise.look import Look
 from sunrise.moments import Moments
 from sunrise.schema import Choice, Part, Schema, given_choices
 from sunrise.stats import Counts, Stats, Words, per_row
@@ -101,10 +103,7 @@ class Observer:
                 labelled = np.arange(len(self.classes if self.labels is None else self.labels))
                 return _dispersion(found[X, X2].taken(labelled))
 
-            try:
-                look = look_at_numbers(column, self.weight, dispersion)
-            except _native.CellError as error:
-                read.refuse_cell(self.who, [column.name], error.args, REAL)
+            look = self.look(column, dispersion)
         else:
             names, codes = read.plain_levels(column, self.n_jobs)
             self._note(j, codes)
@@ -112,6 +111,13 @@ class Observer:
             found[LEVEL,], look = counts, look_at_levels(counts)
         choice = infer(column, look)
         return choice, None if choice.family is None else found.get(choice.family.terms)
+
+    def look(self, column: Column, dispersion: Callable[[], tuple[float, float]]) -> Look:
+        """What a column of numbers looks like."""
+        try:
+            return look_at_numbers(column, self.weight, dispersion)
+        except _native.CellError as error:
+            read.refuse_cell(self.who, [column.name], error.args, REAL)
 
     def _shaped(self, column: Column, choice: Choice, family: Family) -> Choice:
         """A choice with what the first data decide of its family."""

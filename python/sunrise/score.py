@@ -12,7 +12,7 @@ from sunrise import engines
 from sunrise.arrays import Codes, Floats
 from sunrise.data.batch import Batch
 from sunrise.derived import Derived
-from sunrise.forms import Form
+from sunrise.forms import Form, weighed
 
 
 def scored(
@@ -32,11 +32,16 @@ def scored(
         )
     total = np.tile(fitted.log_prior, (batch.n_rows, 1))
     for k in range(len(batch.blocks)):
-        total += block_scores(fitted, batch, k, fitted.forms[k]) * factors.get(k, np.ones(1))[:, None]
+        total += by_row(block_scores(fitted, batch, k, fitted.forms[k]), factors.get(k))
     if own is not None:
         total[np.arange(batch.n_rows), own[0]] = own[1]
     values, impossible = engine.normalise(total, fallback, output or "log_proba")
     return (values.argmax(axis=1) if output is None else values), impossible
+
+
+def by_row(scores: Floats, factor: Floats | None) -> Floats:
+    """Scores of rows times their factors, where 0 times anything infinite is 0."""
+    return scores if factor is None else weighed(scores, factor[:, None])
 
 
 def row_factors(fitted: Derived, batch: Batch) -> dict[int, Floats]:

@@ -47,12 +47,12 @@ def per_row(sums: Floats, of: Observed) -> Floats:
     return np.divide(sums, of.seen, out=np.zeros_like(sums), where=of.rows > 0)
 
 
-def left(before: Floats, taken: Floats, rows: Integers) -> Floats:
+def left(before: Floats, taken: Floats, rows: Integers, touched: Mask | bool = True) -> Floats:
     """What is left of weights or counts, free of dust; less than nothing is refused."""
     rest = before - taken
     if (rest < -1e-9 * before).any():
         raise NeverSeenError("more is to be forgotten than was seen")
-    return np.where(rows > 0, np.maximum(rest, 0.0), 0.0)
+    return np.where((rows > 0) | ~np.asarray(touched), np.maximum(rest, 0.0), 0.0)
 
 
 def without_dust(rest: Floats, before: Floats) -> Floats:
@@ -73,9 +73,11 @@ def left_weight(before: Observed, taken: Observed) -> tuple[Integers, Floats]:
     rows = before.rows - taken.rows
     if (rows < 0).any():
         raise NeverSeenError("more rows are to be forgotten than were seen")
-    seen = left(before.seen, taken.seen, rows)
+    seen = left(before.seen, taken.seen, rows, taken.rows > 0)
     dust = before.seen - taken.seen
-    if ((rows > 0) & (seen == 0)).any() or ((rows == 0) & (dust > 1e-9 * before.seen)).any():
+    # Rows without a label may leave weight where they are no rows; what nothing is taken from cannot be wrong.
+    used_up = (rows == 0) & (taken.rows > 0)
+    if ((rows > 0) & (seen == 0)).any() or (used_up & (dust > 1e-9 * before.seen)).any():
         raise NeverSeenError("the rows do not have the weights they were fitted with")
     return rows, seen
 
@@ -333,7 +335,8 @@ class Counts:
     def scaled(self, factor: Floats) -> Counts:
         """Multiply the weight of every class by its factor."""
         f = factor[:, None]
-        return replace(self, rows=np.where(f > 0, self.rows, 0), weight=self.weight * f)._seen()
+        scaled = replace(self, rows=np.where(f > 0, self.rows, 0), weight=self.weight * f)
+        return scaled if (factor > 0).all() else scaled._seen()
 
     def spread(self, position: Positions, n_classes: int) -> Counts:
         """Lay the classes out among `n_classes`; the others are empty."""
@@ -396,6 +399,16 @@ class Words(Counts):
         """From words in order and classes x (1 + words), the documents of the classes first."""
         codes = np.concatenate([np.array([""], dtype=object), words])
         return cls(np.array([0, len(codes)]), codes, found, sums)
+
+    def _seen(self) -> Counts:
+        """Drop the words without documents; the documents themselves stay, if there are none, too."""
+        keep = np.asarray(self.rows.any(axis=0))
+        keep[:1] = True
+        if keep.all():
+            return self
+        offsets = np.array([0, int(keep.sum())])
+        rest = self.codes[keep], self.rows[:, keep], self.weight[:, keep]
+        return Words(offsets, *rest)
 
     def known_by(self, vocabulary: Any) -> Words:
         """The same, with the vocabulary of its words, which need not be made again."""

@@ -17,7 +17,7 @@ Y = np.array(["a", "b"] * (N // 2))
 RNG = np.random.default_rng(11)
 
 
-def chosen(X, y=None, weight=None, families="auto"):
+def chosen(X, y=None, weight=None, families="auto-fast"):
     """The family of every column, None where it is left out, and the reasons."""
     labels = Y if y is None else y
     schema = NaiveBayes(families).fit(X, labels, sample_weight=weight)._fitted.schema

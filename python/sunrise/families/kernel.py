@@ -335,6 +335,10 @@ class Kernel(Family):
         """The pooled density of a column."""
         return Pooled(self.prior.values.select(np.array([j])), self.prior.width[:, [j]])
 
+    def pull(self, stats: Any, class_weight: Floats) -> float:
+        """A density of kernels is no maximum of a likelihood."""
+        return float("nan")
+
     def log_evidence(self, stats: Values, class_weight: Floats | None = None) -> Floats:
         """There is none: nothing has a prior distribution."""
         return np.full(stats.rows.shape, np.nan)

@@ -78,6 +78,8 @@ class Odds(Smoothed, Family):
         self, stats: Sums, params: OddsParams, block: SparseBlock, y: Codes, w: Floats, n_threads: int
     ) -> Floats | None:
         """A row leaves the shares of its class, and those of the others of all other classes."""
+        if stats.x.shape[1] == 0:
+            return np.zeros((len(y), len(stats.x)))
         if not stats.known.all() or (stats.seen != stats.seen[:, :1]).any():
             return None
         rest = stats.x, self._smoothing, params.log_odds, n_threads

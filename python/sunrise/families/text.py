@@ -58,6 +58,8 @@ class TextParams(NamedTuple):
     words: Any
     use: Mask
     known: Mask
+    #: How many classes there are.
+    n_classes: int
 
 
 @dataclass(frozen=True)
@@ -87,7 +89,8 @@ class Text(Family):
     min_df, max_df : int or float
         Words in fewer or more documents say nothing: a number of documents, or a share of them as a float.
     max_features : int or None
-        How many words say anything, those with most documents first.
+        How many words say anything, those with most documents first. These, and `idf`, count documents, whatever
+        they weigh.
     counter : WordCounter
         How words are found.
 
@@ -118,16 +121,30 @@ class Text(Family):
                     f"there is no model {self.model!r} for text. There are: {', '.join(MODELS)}."
                 )
             object.__setattr__(self, "model", FAMILIES[self.model]())
-        if self.model.name not in MODELS:
-            raise ValueError(f"{self.model.name} cannot score words. What can: {', '.join(MODELS)}.")
+        if not isinstance(self.model, Family) or self.model.name not in MODELS:
+            raise ValueError(
+                f"{getattr(self.model, 'name', self.model)} cannot score words. What can: {', '.join(MODELS)}."
+            )
         steps = STEPS.get(self.model.name, PLAIN)
         for name, usual in steps._asdict().items():
             if getattr(self, name) is None:
                 object.__setattr__(self, name, usual)
         if self.tf not in ("log", "count", "binary"):
             raise ValueError(f'tf is "log", "count" or "binary", not {self.tf!r}.')
-        if self.total is not None and not self.total > 0:
-            raise ValueError(f"total is {self.total!r}; it must be more than 0, or None.")
+        for name in ("length", "idf", "min_df", "max_df"):
+            value = getattr(self, name)
+            if not isinstance(value, Real) or not float(value) >= 0:
+                raise ValueError(f"{name} is {value!r}; it must be a number, 0 or more.")
+        for name in ("total", "max_features"):
+            value = getattr(self, name)
+            if value is not None and not (isinstance(value, Real) and float(value) > 0):
+                raise ValueError(f"{name} is {value!r}; it must be more than 0, or None.")
+        if not isinstance(self.counter, WordCounter):
+            raise ValueError(f"counter is {self.counter!r}; it must be a sunrise.text.WordCounter.")
+        if self.counter.prunes:
+            raise ValueError(
+                "words are left out by min_df, max_df and max_features of Text, not of its counter."
+            )
         self._refuse_weights()
 
     def _refuse_weights(self) -> None:
@@ -192,6 +209,12 @@ class Text(Family):
         """What shaped the sums: how words are found and scaled."""
         return self.name, self.counter, self.tf, self.length, self.total, self.idf_first, self.model.terms
 
+    @property
+    def told(self) -> str:
+        """The family with all that shaped its sums."""
+        steps = f"tf={self.tf!r}, length={self.length}, total={self.total}, idf_first={self.idf_first}"
+        return f"{self.name} by {self.model.name}, {steps}, {self.counter}"
+
     def settled(self, **model: Any) -> Self:
         """With the model's own settings, for the family of the words as well."""
         own = super().settled(**model)
@@ -201,6 +224,10 @@ class Text(Family):
 
     def count(self, column: Column, vocabulary: Vocabulary | None, n_jobs: int | None) -> Counted:
         """The words of the documents of a column."""
+        if column.texts is None and column.kind in ("number", "bool"):
+            raise ValueError(
+                f"column {column.name!r} holds {column.kind}s, no text. Choose another family, or make strings of them."
+            )
         if self.counter.hash_bits is None:
             return cast(Counted, column.words(self.counter, vocabulary, n_jobs))
         return named_by_hash(column.words(self.counter, None, n_jobs), vocabulary)
@@ -234,6 +261,8 @@ class Text(Family):
 
     def complaint(self, stats: Any) -> Complaint | None:
         """What its model says of the words."""
+        if len(stats.words) == 0:
+            return None
         found = self.model.complaint(stats.as_counts(self.terms, np.ones(len(stats.words))))
         return None if found is None else Complaint(0, f"has a word that {found.text}", found.of_class)
 
@@ -264,7 +293,9 @@ class Text(Family):
         if self.word_weight is None:
             found, n = stats.found.sum(axis=0), float(stats.documents.sum())
             own = self.changed(word_weight=self._rarity(found, n))
-        return own.changed(model=own.model.frozen(own._counts(stats))) if own.model.asks_the_data else own
+        if not own.model.asks_the_data or np.isnan(own._weight).all():
+            return own
+        return own.changed(model=own.model.frozen(own._counts(stats)))
 
     @property
     def _weight(self) -> Floats:
@@ -279,10 +310,14 @@ class Text(Family):
         """The parameters of the words."""
         use = ~np.isnan(self._weight)
         documents = stats.weight[:, 0]
-        return TextParams(self.model.params(self._counts(stats), documents), use, np.array([bool(use.any())]))
+        # Without a single word there is nothing to say.
+        words = self.model.params(self._counts(stats), documents) if use.any() else None
+        return TextParams(words, use, np.array([bool(use.any())]), len(documents))
 
     def form(self, params: TextParams) -> Form:
         """How the words that say anything score, among all words."""
+        if params.words is None:
+            return Linear(x=np.zeros((params.n_classes, len(params.use))))
         weight = self._weight[params.use]
         form: Any = self.model.form(params.words)
         form = form if (weight == 1.0).all() else form.times(weight)
@@ -306,6 +341,8 @@ class Text(Family):
         self, stats: Any, params: TextParams, block: Any, y: Codes, w: Floats, n_threads: int
     ) -> Floats | None:
         """As its model has it, of the words that say anything."""
+        if params.words is None:
+            return np.zeros((len(y), params.n_classes))
         counts, words = self._counts(stats), self._spoken(block)
         return cast("Floats | None", self.model.left_out_scores(counts, params.words, words, y, w, n_threads))
 
@@ -313,6 +350,8 @@ class Text(Family):
         """As its model has it, of the words that say anything."""
         weight = self._weight
         use = ~np.isnan(weight)
+        if not use.any():
+            return np.zeros((rows.n_rows, len(stats.rows)) if self.shared else rows.n_rows)
         kept, place = use[rows.column], np.cumsum(use) - 1
         column = rows.column[kept]
         cells = Cells(rows.x[kept] * weight[column], rows.row[kept], place[column], rows.n_rows)
@@ -323,11 +362,13 @@ class Text(Family):
 
     def pull(self, stats: Any, class_weight: Floats) -> float:
         """What the prior of its model adds."""
+        if np.isnan(self._weight).all():
+            return 0.0
         return float(self.model.pull(self._counts(stats), stats.weight[:, 0]))
 
     def log_evidence(self, stats: Any, class_weight: Floats | None = None) -> Floats:
         """Of the words as a distribution; NaN where weighed words are none."""
-        if not self.generative:
+        if not self.generative or np.isnan(self._weight).all():
             return np.full((len(stats.rows), 1), np.nan)
         found = np.asarray(self.model.log_evidence(self._counts(stats)))
         return np.asarray(found.sum(axis=1, keepdims=True))
@@ -335,8 +376,12 @@ class Text(Family):
     def drawn(self, stats: Any, n: int, rng: np.random.Generator, class_weight: Floats) -> TextParams:
         """Parameters of the words from their posterior."""
         use = ~np.isnan(self._weight)
-        words = self.model.drawn(self._counts(stats), n, rng, stats.weight[:, 0])
-        return TextParams(words, use, np.array([bool(use.any())]))
+        words = self.model.drawn(self._counts(stats), n, rng, stats.weight[:, 0]) if use.any() else None
+        return TextParams(words, use, np.array([bool(use.any())]), n * len(stats.rows))
+
+    def log_carrier(self, x: Floats) -> Floats:
+        """As its model has it."""
+        return np.asarray(self.model.log_carrier(x))
 
     def outcomes(self, params: TextParams) -> Floats:
         """There are none of a whole document."""
@@ -350,7 +395,7 @@ class Text(Family):
 
     def described(self, params: TextParams) -> list[dict[str, Floats]]:
         """How many words there are."""
-        told = np.full(len(params.words[0]), float(params.use.sum()))
+        told = np.full(params.n_classes, float(params.use.sum()))
         return [{"words": told}]
 
     def feature_names(self, stats: Any, names: list[str]) -> list[str]:
@@ -527,14 +572,23 @@ class TextNB(NaiveBayes):
             X = lines_of(X)
         if isinstance(X, dict) or len(getattr(X, "shape", (0,))) > 1:
             raise ValueError(
-                "TextNB takes the documents themselves: a list, array or Series of strings. For a table of several "
-                "columns use NaiveBayes, which takes text columns, too."
+                "TextNB takes the documents themselves: a list, array or Series of strings. Of a frame, pass the "
+                "column; for several columns use NaiveBayes, which takes text columns, too."
             )
+        if not hasattr(X, "__len__"):
+            if not hasattr(X, "__iter__"):
+                raise ValueError(f"X is of type {type(X).__name__}. Pass a list of documents.")
+            X = list(X)
         n = len(X)
         return Frame(("text",), n, lambda j: Column("text", "level", n, texts=X), is_named=False)
 
-    def words(self, label: Any, top: int = 10, against: Any = None) -> list[WordEvidence]:
-        """The words that speak most for a class, one occurrence of each; or for a class `against` another.
+    def words(
+        self, label: Any, top: int = 10, against: Any = None, speaking: str = "for"
+    ) -> list[WordEvidence]:
+        """The words that speak most for a class, one occurrence of each, or most "against" it where that is asked for.
+
+        That is beside the other classes together (their mean where the model scores each class by itself), or beside
+        the one that is named by `against`.
 
         >>> from sunrise import TextNB
         >>> texts = ["free prize now", "call now for a free prize", "see you at lunch", "lunch at noon then"]
@@ -543,13 +597,19 @@ class TextNB(NaiveBayes):
         ['noon', 'see']
         """
         self._require_fitted()
+        if speaking not in ("for", "against"):
+            raise ValueError(f'speaking is {speaking!r}; words speak "for" a class or "against" it.')
         weights = self._weights
         k = labels.place_of(label, self.classes_)
-        told = (
-            weights[k] if against is None else weights[k] - weights[labels.place_of(against, self.classes_)]
-        )
+        told = weights[k]
+        if against is not None:
+            told = told - weights[labels.place_of(against, self.classes_)]
+        elif self.model != "odds" and len(weights) > 1:
+            told = told - np.delete(weights, k, axis=0).mean(axis=0)
+        told = told if speaking == "for" else -told
         best = np.argsort(-told, kind="stable")[:top]
-        return [self._evidence(int(j), float(told[j]), 1) for j in best if told[j] > 0]
+        sign = 1.0 if speaking == "for" else -1.0
+        return [self._evidence(int(j), sign * float(told[j]), 1) for j in best if told[j] > 0]
 
     def explain_words(
         self, text: str, of: Any = None, against: Any = None, top: int | None = None
@@ -557,7 +617,8 @@ class TextNB(NaiveBayes):
         """What every known word of a document adds to its best class against the next best, strongest first.
 
         `of` one class `against` another where these are named. The evidence of all words, the class prior and the
-        offset of the calibration add up to the log-odds.
+        offset of the calibration add up to the log-odds. A model of which words are there (Bernoulli) also has
+        evidence of those that are not, which stands last, without a word.
 
         >>> from sunrise import TextNB
         >>> texts = ["free prize now", "call now for a free prize", "see you at lunch", "lunch at noon then"]
@@ -584,9 +645,14 @@ class TextNB(NaiveBayes):
         factor = row_factors(fitted, batch).get(0, np.ones(1))[0]
         weights = self._weights
         told = block.data * (weights[plus] - weights[minus])[block.indices] * factor
-        counts = family.counter.count([text], fitted.vocabulary(0), 1).data
+        counts = family.count(Column("text", "level", 1, texts=[text]), fitted.vocabulary(0), 1).data
         ranked = np.argsort(-np.abs(told), kind="stable")[:top]
-        return [self._evidence(int(block.indices[i]), float(told[i]), int(counts[i])) for i in ranked]
+        found = [self._evidence(int(block.indices[i]), float(told[i]), int(counts[i])) for i in ranked]
+        base = cast(Linear, fitted.forms[0]).base
+        if base is not None:
+            absent = float((base[plus] - base[minus]).sum() * factor)
+            found.append(WordEvidence("", absent, 0, {}))
+        return found
 
     def informative_words(self, top: int = 10) -> list[tuple[str, float]]:
         """The words whose presence in a document tells most of its class, with the bits they tell.
@@ -605,8 +671,12 @@ class TextNB(NaiveBayes):
         bits = mutual_information(
             present, present.params(sums, documents[:, 0].astype(float)), self._fitted.class_prior
         )
-        best = np.argsort(-bits, kind="stable")[:top]
+        used = ~np.isnan(cast(Text, self._fitted.parts[0].family)._weight)
+        best = np.argsort(np.where(used, -bits, np.inf), kind="stable")[: min(top, int(used.sum()))]
         return [(str(stats.words[j]), float(bits[j])) for j in best]
+
+    def _columns(self) -> list[str]:
+        return ["text"]
 
     @property
     def _weights(self) -> Floats:

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property, partial
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -100,6 +101,8 @@ class WordCounter:
     - `lowercase`: whether texts are lower-cased first.
     - `strip_accents`: None, "unicode" (letters without their accents) or "ascii" (what remains of them in ASCII).
     - `stop_words`: words that are left out before n-grams are formed; for the analyzer "word" only.
+    - `min_df`, `max_df`: words in fewer or more texts are left out of what is found: a number of texts, or a share of
+      them as a float. `max_features`: of the others only so many are kept, those that occur most often.
     - `binary`: whether a word that occurs counts 1, however often it does.
     - `hash_bits`: where given, the column of a token is a hash of it, and there is no vocabulary: memory is bounded,
       and texts can be counted before others are known. The hash is h ^ (h >> 32) of the 64-bit FNV-1a h of the
@@ -123,6 +126,9 @@ class WordCounter:
     stop_words: Collection[str] | None = None
     binary: bool = False
     hash_bits: int | None = None
+    min_df: int | float = 1
+    max_df: int | float = 1.0
+    max_features: int | None = None
 
     def __post_init__(self) -> None:
         if self.analyzer not in ("word", "char", "char_wb"):
@@ -136,11 +142,25 @@ class WordCounter:
             raise ValueError(f"ngram_range must be 1 <= lowest <= highest, not {bounds!r}")
         if self.hash_bits is not None and not (_is_whole(self.hash_bits) and 1 <= self.hash_bits <= 31):
             raise ValueError(f"hash_bits must be a whole number from 1 to 31, not {self.hash_bits!r}")
+        for name in ("min_df", "max_df"):
+            if not isinstance(getattr(self, name), int | float | np.number) or not getattr(self, name) >= 0:
+                raise ValueError(f"{name} must be a number, 0 or more, not {getattr(self, name)!r}")
+        if self.max_features is not None and not (_is_whole(self.max_features) and self.max_features > 0):
+            raise ValueError(f"max_features must be a whole number above 0, not {self.max_features!r}")
+        if self.prunes and self.hash_bits is not None:
+            raise ValueError(
+                "with hash_bits no words are found; min_df, max_df and max_features are not for it"
+            )
         object.__setattr__(self, "ngram_range", (int(bounds[0]), int(bounds[1])))
         if self.stop_words is not None:
             if isinstance(self.stop_words, str):
                 raise ValueError(f"stop_words must be a list of words, not the str {self.stop_words!r}")
             object.__setattr__(self, "stop_words", frozenset(self.stop_words))
+
+    @property
+    def prunes(self) -> bool:
+        """Whether words are left out for being rare or frequent."""
+        return (self.min_df, self.max_df, self.max_features) != (1, 1.0, None)
 
     @cached_property
     def _native(self) -> _native.TextCounter:
@@ -192,7 +212,29 @@ class WordCounter:
         if found is not None:
             vocabulary = Vocabulary.of(found)
         columns = len(vocabulary) if vocabulary is not None else 1 << (self.hash_bits or 0)
-        return Counted(indptr, indices, data, lengths, missing, vocabulary, columns)
+        counted = Counted(indptr, indices, data, lengths, missing, vocabulary, columns)
+        return self._pruned(counted) if found is not None and self.prunes else counted
+
+    def _pruned(self, counted: Counted) -> Counted:
+        """The counts of words that are neither too rare nor too frequent."""
+        n, texts = counted.n_rows, np.bincount(counted.indices, minlength=counted.n_columns)
+        low, high = (
+            limit if isinstance(limit, Integral) else limit * n for limit in (self.min_df, self.max_df)
+        )
+        keep = (texts >= low) & (texts <= high)
+        if self.max_features is not None and keep.sum() > self.max_features:
+            times = np.bincount(counted.indices, counted.data, counted.n_columns)
+            order = np.argsort(-times[keep], kind="stable")
+            keep[np.flatnonzero(keep)[order[self.max_features :]]] = False
+        matrix, words = counted.matrix[:, keep], counted.words
+        return replace(
+            counted,
+            indptr=matrix.indptr.astype(np.int64),
+            indices=matrix.indices.astype(np.int32, copy=False),
+            data=matrix.data,
+            vocabulary=None if words is None else Vocabulary(words[keep]),
+            n_columns=int(keep.sum()),
+        )
 
 
 #: More items than a text can have; n-grams beyond are not there.
