@@ -8,11 +8,13 @@ the rows hold: their order does not matter.
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from sunrise import labels
 from sunrise.arrays import Codes, Floats, Positions
 from sunrise.data.frame import Frame, frame_of
 from sunrise.derived import Derived, Settings
@@ -26,12 +28,13 @@ from sunrise.schema import Choice
 #: Families that are tried, where they may be; of equally good ones the first.
 CANDIDATES = ("gaussian", "lognormal", "gamma", "poisson", "geometric", "categorical", "binned", "kernel")
 
-#: Rows that are scored, at most; and columns of numbers beyond which all go by their types, because trying takes some
-#: milliseconds for each.
-ROWS, MOST_COLUMNS = 2000, 256
-
-#: Columns whose cells are looked at first when rows are drawn.
-FEW = 16
+#: Rows that are scored, of each class at least; and columns of numbers beyond which all go by their types, because
+#: trying takes some milliseconds for each.
+ROWS, ROWS_OF_CLASS, MOST_COLUMNS = 2000, 20, 256
+#: Classes squared times columns beyond which kernel densities take too long to be tried.
+MOST_KERNELS = 50_000
+#: Cells that are too few to choose by.
+FEW_CELLS = 30
 
 
 def choices_by_score(
@@ -39,20 +42,24 @@ def choices_by_score(
 ) -> dict[int, Choice]:
     """The families of those of these columns that are numbers, with the scores of all that were tried."""
     looks = {j: look for j in places if (look := _look(observer, table, j)) is not None}
-    wanted = {j: [name for name in CANDIDATES if FAMILIES[name].may_be(look)] for j, look in looks.items()}
+    wanted = {j: [name for name in CANDIDATES if _may_be(name, look)] for j, look in looks.items()}
     wanted = {j: names for j, names in wanted.items() if len(names) > 1}
-    if not 0 < len(wanted) <= MOST_COLUMNS or len(observer.classes) < 2:
+    labelled = observer if observer.labels is None else observer.of_labelled
+    n_classes = len(labelled.classes)
+    if not 0 < len(wanted) <= MOST_COLUMNS or n_classes < 2:
         return {}
     columns = list(wanted)
-    rows = drawn([table.read(j).numbers for j in columns], observer.codes, observer.weight, ROWS)
-    sample = _Sample.of(observer, table, columns, rows)
-    scores = {j: {} for j in columns}  # type: dict[int, dict[str, float]]
+    rows = drawn([table.read(j).numbers for j in columns], labelled.codes, labelled.weight, ROWS)
+    sample = _Sample.of(labelled, table, columns, rows)
+    scores: dict[int, dict[str, float]] = {j: {} for j in columns}
     for name in CANDIDATES:
+        if name == "kernel" and n_classes * n_classes * len(columns) > MOST_KERNELS:
+            continue
         tried = [at for at, j in enumerate(columns) if name in wanted[j]]
-        if tried:
-            for at, score in zip(tried, sample.scores(name, settings, tried), strict=True):
+        for at, score in zip(tried, sample.scores(name, settings, tried), strict=True):
+            if np.isfinite(score):
                 scores[columns[at]][name] = score
-    return {j: _best(scores[j], looks[j]) for j in columns}
+    return {j: _best(scores[j], looks[j]) for j in columns if len(scores[j]) > 1}
 
 
 def _look(observer: Observer, table: Frame, j: int) -> Look | None:
@@ -60,14 +67,25 @@ def _look(observer: Observer, table: Frame, j: int) -> Look | None:
     if column.kind != "number" or column.problem:
         return None
     look = observer.look(column, lambda: (float("nan"),) * 2)
-    return look if look.distinct > 1 and not (look.numbering and look.cells >= 50) else None
+    if look.distinct < 2 or (look.numbering and look.cells >= 50):
+        return None
+    x = column.numbers() if observer.weight is None else column.numbers()[observer.weight > 0]
+    # A look may stop where measurements are told from whole numbers; what is possible depends on every cell.
+    return replace(look, low=float(np.nanmin(x)), high=float(np.nanmax(x)))
+
+
+def _may_be(name: str, look: Look) -> bool:
+    family = FAMILIES[name]()
+    support = family.support
+    holds = family.reads_levels or support.lowest <= look.low <= look.high <= support.highest
+    return family.may_be(look) and holds
 
 
 def _best(scores: dict[str, float], look: Look) -> Choice:
     name = max(scores, key=lambda name: scores[name])
     others = sorted((other for other in scores if other != name), key=lambda other: -scores[other])
     told = f"log loss {-scores[name]:.3f} alone, {others[0]} {-scores[others[0]]:.3f}"
-    return Choice(FAMILIES[name](), told, scores=scores)
+    return Choice(FAMILIES[name](), told, is_uninformed=look.cells < FEW_CELLS, scores=scores)
 
 
 @dataclass(frozen=True)
@@ -84,41 +102,61 @@ class _Sample:
         return cls(x, replace(observer, codes=observer.codes[rows], weight=weight, glimpse=None))
 
     def scores(self, name: str, settings: Settings, columns: list[int]) -> list[float]:
-        """The mean conditional score of some columns under a family, rows but their own."""
+        """The mean conditional score of some columns under a family, each row taken out; NaN where it has none."""
+        if not columns:
+            return []
+        try:
+            with np.errstate(all="ignore"), warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                return self._scores(name, settings, columns)
+        except ValueError:
+            # Some column is refused: all are tried alone.
+            if len(columns) == 1:
+                return [float("nan")]
+            return [self.scores(name, settings, [at])[0] for at in columns]
+
+    def _scores(self, name: str, settings: Settings, columns: list[int]) -> list[float]:
         table = frame_of(self.x[:, columns])
         schema, stats = self.observer.frame(table, None, name)
-        own = replace(settings, families=name, class_weight=None)
+        # Which family a column has does not depend on how often classes are expected elsewhere.
+        own = replace(settings, families=name, class_weight=None, class_prior="fitted")
         fitted = Derived(own, schema, stats, stats.classes)
-        place = np.searchsorted(stats.classes, self.observer.classes)
+        for part, block in zip(fitted.parts, fitted.blocks, strict=True):
+            if complaint := part.family.complaint(block):
+                raise ValueError(complaint.text)
+        place = np.maximum(labels.locate(stats.classes, self.observer.classes), 0).astype(np.int32)
         batch, _ = present(table, fitted)
-        rows = LeaveOneOut(fitted, batch, place.astype(np.int32)[self.observer.codes], self.observer.weight)
+        rows = LeaveOneOut(fitted, batch, place[self.observer.codes], self.observer.weight)
         return [float(score) for score in rows.by_column(0)]
 
 
 def drawn(columns: list[Any], codes: Codes, weight: Floats | None, most: int) -> Positions:
-    """The places of rows to look at, chosen by what they hold: numbers, class and weight."""
-    n = len(codes)
-    there = np.arange(n) if weight is None else np.flatnonzero(weight > 0)
+    """The places of rows to look at, chosen by what they hold: numbers, class and weight; some of every class."""
+    there = np.arange(len(codes)) if weight is None else np.flatnonzero(weight > 0)
     if len(there) <= most:
         return there
-    first = _hashed(columns[:FEW], codes, weight, there)
-    limit = np.partition(first, most)[most]
-    surely, perhaps = there[first < limit], there[first == limit]
-    # Rows that are alike so far are told apart by all they hold; those that are alike in that are all the same.
-    rest = perhaps[np.argsort(_hashed(columns, codes, weight, perhaps), kind="stable")]
-    return np.sort(np.concatenate([surely, rest[: most - len(surely)]]))
-
-
-def _hashed(columns: list[Any], codes: Codes, weight: Floats | None, rows: Positions) -> Any:
-    """A number for every row that depends on its cells, its class and its weight."""
-    found = _mixed(np.zeros(len(rows), np.uint64), codes[rows].astype(np.float64))
-    found = found if weight is None else _mixed(found, weight[rows])
+    found = _mixed(np.zeros(len(there), np.uint64), codes[there].astype(np.float64))
+    found = found if weight is None else _mixed(found, weight[there])
     for numbers in columns:
-        found = _mixed(found, numbers(rows))
-    return found
+        found = _mixed(found, numbers(there))
+    # Rows that are the same are numbered, so that one is as likely to be drawn as any other.
+    order = np.argsort(found, kind="stable")
+    first = np.flatnonzero(np.diff(found[order], prepend=found[order[:1]] ^ np.uint64(1)) != 0)
+    times = np.empty(len(found))
+    times[order] = np.arange(len(found)) - np.repeat(first, np.diff(np.append(first, len(found))))
+    order = np.argsort(_mixed(found, times), kind="stable")
+    kept = np.zeros(len(there), bool)
+    kept[order[:most]] = True
+    rank = np.empty(len(there), np.int64)
+    of_class = codes[there][order]
+    for c in np.unique(of_class):
+        own = order[of_class == c]
+        rank[own] = np.arange(len(own))
+    return there[kept | (rank < ROWS_OF_CLASS)]
 
 
 def _mixed(found: Any, x: Floats) -> Any:
+    """Numbers for rows that depend on what they were and on x."""
     x = np.where(np.isnan(x), np.nan, x + 0.0)  # one NaN, one zero
     found = (found ^ x.view(np.uint64)) * np.uint64(0x9E3779B97F4A7C15)
     return found ^ (found >> np.uint64(29))

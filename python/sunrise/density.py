@@ -225,7 +225,9 @@ class Density:
 
     def weights(self, centre: Floats) -> tuple[Floats, Floats]:
         """There are none."""
-        raise ValueError("a kernel density is not linear in any features of its cells. Use another family.")
+        raise ValueError(
+            'a kernel density is not linear in any features of its cells. Use families="auto-fast", or another family.'
+        )
 
     def features(self, x: Any, centre: Floats) -> Any:
         """There are none."""

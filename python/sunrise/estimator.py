@@ -386,10 +386,12 @@ class NaiveBayes(ClassifierMixin, Uses, Honest, AtAGlance):  # type: ignore[misc
         given = given_choices(families, table.names)
         open_ = [j for j, choice in enumerate(given) if choice is None]
         if isinstance(families, dict):
-            fast = {
-                name for name, wanted in families.items() if isinstance(wanted, str) and wanted == "auto-fast"
-            }
-            open_ = [j for j in open_ if table.names[j] not in fast]
+            known = set(table.names)
+            fast = [
+                key for key, wanted in families.items() if isinstance(wanted, str) and wanted == "auto-fast"
+            ]
+            named = {name for key in fast for name in ([key] if key in known else key)}
+            open_ = [j for j in open_ if table.names[j] not in named]
         return choices_by_score(observer, table, settings, open_)
 
     def _observer(

@@ -154,7 +154,7 @@ class LeaveOneOut:
                 told = own - top - np.log(np.exp(scores - top[:, None]).sum(axis=1))
             told = np.where(np.isneginf(top), self._prior(rows)[np.arange(len(y)), y][:, None], told)
             total += (np.where(here[:, None] > 0, told, 0.0) * here[:, None]).sum(axis=0)
-        return np.asarray(total / max(weight.sum(), 1e-300))
+        return np.asarray(total / weight.sum()) if weight.any() else np.full(n_columns, np.nan)
 
     def block(self, k: int) -> Floats:
         """What block k adds to the scores of all rows, before any calibration: rows x classes."""

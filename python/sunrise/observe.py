@@ -81,13 +81,15 @@ class Observer:
                 continue
             together = choice.family.of_rows  # it is read with the others of its block
             if not together and (table.matrix is None or choice.family.reads_apart):
-                alone[j] = self._column(j, column, choice.family) if stats is None else stats
+                lenient = schema is not None and bool(choice.scores)
+                alone[j] = self._column(j, column, choice.family, lenient) if stats is None else stats
             if self.glimpse is not None and not (choice.family.reads_levels or choice.family.reads_text):
                 self.glimpse.numbers[j] = column.numbers(self.glimpse.rows)
+        known = schema
         if schema is None:
             chosen = tuple(choice for choice in choices if choice is not None)
             schema = Schema(table.names, chosen, table.is_named, library=table.library)
-        return schema, self._stats([self._part(table, part, alone) for part in schema.parts])
+        return schema, self._stats([self._part(table, part, alone, known) for part in schema.parts])
 
     def _infer(self, j: int, column: Column) -> tuple[Choice, Any]:
         """The family of a column, and its statistics where looking at it has found them already."""
@@ -128,7 +130,7 @@ class Observer:
         if self.glimpse is not None:
             self.glimpse.levels[j] = codes[self.glimpse.rows]
 
-    def _column(self, j: int, column: Column, family: Family) -> Any:
+    def _column(self, j: int, column: Column, family: Family, lenient: bool = False) -> Any:
         """Statistics of one column."""
         if family.reads_text:
             return self._words(column, family)
@@ -142,6 +144,7 @@ class Observer:
             block: Block = LevelsBlock((read.bins(column, family, 0, self.who, self.weight),))
         else:
             block = ColumnsBlock((read.numbers(column, family),), column.n_rows)
+            block = read.within(block, family.support, np.ones(1, bool)) if lenient else block
         return self.add_up(block, family.terms, family.kept, [column.name])
 
     def _words(self, column: Column, family: Any) -> Counts | Bursts:
@@ -165,7 +168,7 @@ class Observer:
         found, sums = engines.choose().documents(block, self.codes, weight, len(self.classes), n_threads)
         return Words.of(words, found, sums).known_by(vocabulary)
 
-    def _part(self, table: Frame, part: Part, alone: dict[int, Any]) -> Any:
+    def _part(self, table: Frame, part: Part, alone: dict[int, Any], known: Schema | None) -> Any:
         """Statistics of a block: those of its columns side by side, or of all at once where cells lie row by row."""
         family, columns = part.family, part.columns
         family.check(len(columns))
@@ -173,7 +176,11 @@ class Observer:
             first = alone[columns[0]]
             return first if len(columns) == 1 else type(first).joined([alone.pop(j) for j in columns])
         names = [table.names[j] for j in columns]
-        return self.add_up(read.matrix_block(table, part), family.terms, family.kept, names)
+        lenient = np.array([bool(known and known.choices[j].scores) for j in columns])
+        block = read.matrix_block(table, part)
+        if lenient.any():
+            block = read.within(block, family.support, lenient)
+        return self.add_up(block, family.terms, family.kept, names)
 
     def add_up(self, block: Block, terms: tuple[Term, ...], support: Support, names: Any) -> Any:
         """Statistics of the cells of a block."""

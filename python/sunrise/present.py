@@ -11,7 +11,7 @@ from sunrise.alert import alert
 from sunrise.arrays import Codes
 from sunrise.data import read
 from sunrise.data.align import align
-from sunrise.data.batch import Batch, Block, DenseBlock, LevelsBlock
+from sunrise.data.batch import Batch, Block, LevelsBlock
 from sunrise.data.column import Column
 from sunrise.data.frame import Frame, frame_of
 from sunrise.family import Family
@@ -99,8 +99,8 @@ def present(table: Frame | Block, model: Model) -> tuple[Batch, Frame | None]:
             continue
         if not part.family.reads_levels:
             block = read.matrix_block(table, part)
-            tried = any(model.schema.choices[j].scores for j in part.columns)
-            blocks.append(_within(block, part.family) if tried else block)
+            chosen = np.array([bool(model.schema.choices[j].scores) for j in part.columns])
+            blocks.append(read.within(block, part.family.support, chosen) if chosen.any() else block)
             continue
         codes = []
         for j, known in zip(part.columns, model.places(k), strict=True):
@@ -111,19 +111,6 @@ def present(table: Frame | Block, model: Model) -> tuple[Batch, Frame | None]:
             codes.append(found)
         blocks.append(LevelsBlock(tuple(codes)))
     return Batch(table.n_rows, tuple(blocks)), table
-
-
-def _within(block: Block, family: Family) -> Block:
-    """The cells of columns whose family was chosen for them; one that it cannot have says nothing of the class."""
-    support = family.support
-    if not (support.whole or np.isfinite(support.lowest) or np.isfinite(support.highest)):
-        return block
-    x = block.numbers()
-    strange = (x < support.lowest) | (x > support.highest)
-    if support.whole:
-        strange |= x != np.floor(x)
-    strange &= np.isfinite(x)
-    return DenseBlock(np.where(strange, np.nan, x)) if strange.any() else block
 
 
 def _mind(name: Any, family: Family, unseen: Unseen) -> None:

@@ -270,6 +270,10 @@ def given_choices(families: Any, names: tuple[Any, ...]) -> list[Choice | None]:
     for key, wanted in families.items():
         alone = _is_name(key, place)
         if isinstance(wanted, str) and wanted in ("auto", "auto-fast"):
+            if strange := [name for name in ([key] if alone else key) if name not in place]:
+                raise ValueError(
+                    f"families names a column {strange[0]!r}, which X does not have: {_some(names)}."
+                )
             continue
         family = None if wanted is None else named_family(wanted, key)
         if alone and family is not None and family.joint and not family.alone:

@@ -228,6 +228,18 @@ def bins(column: Column, family: Any, at: int, who: str, weight: Floats | None =
     return found
 
 
+def within(block: Block, support: Support, chosen: Mask) -> Block:
+    """The cells of a block; of columns whose family was chosen for them, those that it cannot have say nothing."""
+    if not (support.whole or np.isfinite(support.lowest) or np.isfinite(support.highest)):
+        return block
+    x = block.numbers()
+    strange = (x < support.lowest) | (x > support.highest)
+    if support.whole:
+        strange |= x != np.floor(x)
+    strange &= np.isfinite(x) & chosen
+    return DenseBlock(np.where(strange, np.nan, x)) if strange.any() else block
+
+
 def matrix_block(table: Frame, part: Part) -> Block:
     """The numbers of a block: the matrix itself where that is what it is, else its columns."""
     if table.matrix is not None and part.columns == tuple(range(len(table.names))):
