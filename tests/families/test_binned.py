@@ -396,7 +396,7 @@ def test_it_mixes_and_calibrates():
     X, y = two_columns(300)
     frame = pd.DataFrame({"a": X[:, 0], "b": X[:, 1], "hair": np.where(X[:, 1] > 1, "long", "short")})
     for kind in ("temperature", "columns"):
-        model = NaiveBayes({"a": "binned"}, calibrate=kind).fit(frame, y)
+        model = NaiveBayes({"a": "binned", "b": "auto-fast"}, calibrate=kind).fit(frame, y)
         assert model.score(frame, y) > 0.6
     assert model.families_["family"].tolist() == ["binned", "gaussian", "categorical"]
 

@@ -151,3 +151,79 @@ def test_a_cell_that_a_chosen_family_cannot_have_says_nothing(wild):
 def test_tiny_tables_have_a_family_too(y):
     model = sr.NaiveBayes().fit({"x": [0.5, 1.5, 2.5], "k": [1, 2, 9], "c": [1.0, 1.0, 1.0]}, y)
     assert np.isfinite(model.predict_proba({"x": [0.7, None], "k": [4, None], "c": [1.0, 2.0]})).all()
+
+
+def test_every_cell_decides_what_is_possible():
+    y = RNG.integers(0, 2, 6000)
+    x = RNG.gamma(3.0, 1.0 + y)
+    x[5000] = -1.0
+    for order in (slice(None), slice(None, None, -1)):
+        assert chosen(sr.NaiveBayes().fit({"x": x[order]}, y[order])) == ["kernel"]
+
+
+def test_rows_that_repeat_are_drawn_as_often_as_they_are_there():
+    y = RNG.integers(0, 2, 10_000)
+    x = RNG.integers(0, 5, 10_000).astype(float)
+    rows = drawn([x.__getitem__], y.astype(np.int32), None, 2000)
+    share = np.bincount(x[rows].astype(int)) / len(rows)
+    np.testing.assert_allclose(share, 0.2, atol=0.03)
+
+
+def test_rare_classes_and_given_priors():
+    y = np.r_[np.zeros(9990, int), np.ones(10, int)]
+    x = RNG.normal(size=10_000)
+    x[-10:] = [5, -5] * 5
+    assert chosen(sr.NaiveBayes(class_prior=[0.5, 0.5]).fit({"x": x}, y)) == ["kernel"]
+    announced = sr.NaiveBayes(class_prior=[0.2, 0.3, 0.5])
+    assert chosen(announced.partial_fit({"x": x[:200]}, np.arange(200) % 2, classes=[0, 1, 2]))
+
+
+def test_labels_of_any_kind_and_numbers_of_any_size():
+    y = RNG.integers(0, 2, 300)
+    mixed = np.array([1, "a"], dtype=object)[y]
+    assert chosen(sr.NaiveBayes().fit({"x": RNG.normal(size=300)}, mixed))[0]
+    for x in (RNG.integers(0, 1000, 300) + 2**60, RNG.random(300) * 1e200, RNG.random(300) * 1.7e308):
+        assert np.isfinite(sr.NaiveBayes().fit({"x": x}, y).predict_proba({"x": x})).all()
+
+
+def test_many_classes_and_many_columns_go_fast():
+    y = RNG.integers(0, 200, 2000)
+    model = sr.NaiveBayes().fit(RNG.normal(size=(2000, 3)), y)
+    assert "kernel" not in model._fitted.schema.choices[0].scores
+    wide = sr.NaiveBayes().fit(RNG.normal(size=(50, 300)), np.arange(50) % 2)
+    assert set(chosen(wide)) == {"gaussian"}
+
+
+def test_only_chosen_families_are_lenient_in_predict_and_in_updates():
+    y = np.arange(300) % 2
+    table = {"a": RNG.gamma(1.0, 1.0, 300), "b": RNG.gamma(1.0 + 5 * y, 1.0)}
+    model = sr.NaiveBayes({"a": "gamma"}).fit(table, y)
+    assert chosen(model) == ["gamma", "gamma"]
+    assert np.isfinite(model.predict_proba({"a": [1.0], "b": [-1.0]})).all()
+    with pytest.raises(ValueError, match="'a'"):
+        model.predict({"a": [-1.0], "b": [1.0]})
+    model.partial_fit({"a": [1.0], "b": [0.0]}, [0])
+    assert model.class_count_.sum() == 301
+
+
+def test_names_in_families_are_checked_and_tuples_taken():
+    table = {"g": RNG.random(300), "n": RNG.random(300)}
+    y = np.arange(300) % 2
+    assert chosen(sr.NaiveBayes({("g", "n"): "auto-fast"}).fit(table, y)) == ["gaussian", "gaussian"]
+    with pytest.raises(ValueError, match="'zzz'"):
+        sr.NaiveBayes({"zzz": "auto"}).fit(table, y)
+
+
+def test_a_first_batch_that_is_too_small_to_choose_by_is_said():
+    with pytest.warns(sr.FirstBatchWarning):
+        sr.NaiveBayes().partial_fit({"x": RNG.normal(size=8)}, np.arange(8) % 2)
+
+
+@pytest.mark.parametrize("families", ["auto", "kernel", "binned"])
+def test_rows_without_a_label_have_no_part_in_the_choice(families):
+    y = np.arange(300) % 3
+    X = RNG.normal(y[:, None] * 3.0, 1.0, (300, 2))
+    labels = [f"c{c}" if k < 90 else None for k, c in enumerate(y)]
+    model = sr.NaiveBayes(families, unlabelled="em").fit(X, labels)
+    assert model.score(X, [f"c{c}" for c in y]) > 0.9
+    assert sorted(model.classes_) == ["c0", "c1", "c2"]

@@ -357,7 +357,7 @@ def test_a_family_for_all_columns():
 def test_families_by_column_by_name_object_class_or_none():
     X = {name: RNG.integers(0, 9, N) for name in "abcde"}
     names, reasons = chosen(
-        X, families={"a": "poisson", "b": Poisson(), "c": Poisson, "d": None, "e": "auto"}
+        X, families={"a": "poisson", "b": Poisson(), "c": Poisson, "d": None, "e": "auto-fast"}
     )
     assert names == {"a": "poisson", "b": "poisson", "c": "poisson", "d": None, "e": "categorical"}
     assert reasons["a"] == "given" and reasons["d"] == "left out as asked"
@@ -372,14 +372,14 @@ def test_families_of_arrays_go_by_position():
 
 def test_a_tuple_of_columns_is_a_block():
     X = {name: RNG.integers(0, 9, N) for name in "abc"}
-    model = NaiveBayes({("a", "c"): "multinomial"}).fit(X, Y)
+    model = NaiveBayes({("a", "c"): "multinomial", "b": "auto-fast"}).fit(X, Y)
     blocks = {part.columns: part.family.name for part in model._fitted.parts}
     assert blocks == {(0, 2): "multinomial", (1,): "categorical"}
 
 
 def test_columns_that_are_called_by_tuples_are_columns_not_blocks():
     X = pd.DataFrame({("a", "x"): RNG.integers(0, 9, N), ("a", "y"): RNG.integers(0, 9, N)})
-    assert chosen(X, families={("a", "x"): "poisson"})[0] == {
+    assert chosen(X, families={("a", "x"): "poisson", ("a", "y"): "auto-fast"})[0] == {
         ("a", "x"): "poisson",
         ("a", "y"): "categorical",
     }

@@ -665,6 +665,8 @@ class TextNB(NaiveBayes):
         """
         self._require_fitted()
         stats = self._fitted.blocks[0]
+        if len(stats.words) == 0:
+            return []
         present = Bernoulli(1.0)
         documents = np.broadcast_to(stats.documents[:, None], stats.found.shape)
         sums = Sums(documents, documents.astype(float), stats.found.astype(float))
