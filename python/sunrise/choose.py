@@ -31,8 +31,11 @@ CANDIDATES = ("gaussian", "lognormal", "gamma", "poisson", "geometric", "categor
 #: Rows that are scored, of each class at least; and columns of numbers beyond which all go by their types, because
 #: trying takes some milliseconds for each.
 ROWS, ROWS_OF_CLASS, MOST_COLUMNS = 2000, 20, 256
-#: Classes squared times columns beyond which kernel densities take too long to be tried.
-MOST_KERNELS = 50_000
+#: Classes beyond which all columns go by their types, too; and classes squared times columns beyond which kernel
+#: densities take too long to be tried.
+MOST_CLASSES, MOST_KERNELS = 200, 50_000
+#: A family that is worse by no more than this, in nats a row, and comes before the best one, is taken in its place.
+CLOSE = 5e-4
 #: Cells that are too few to choose by.
 FEW_CELLS = 30
 
@@ -46,7 +49,7 @@ def choices_by_score(
     wanted = {j: names for j, names in wanted.items() if len(names) > 1}
     labelled = observer if observer.labels is None else observer.of_labelled
     n_classes = len(labelled.classes)
-    if not 0 < len(wanted) <= MOST_COLUMNS or n_classes < 2:
+    if not 0 < len(wanted) <= MOST_COLUMNS or not 2 <= n_classes <= MOST_CLASSES:
         return {}
     columns = list(wanted)
     rows = drawn([table.read(j).numbers for j in columns], labelled.codes, labelled.weight, ROWS)
@@ -69,6 +72,8 @@ def _look(observer: Observer, table: Frame, j: int) -> Look | None:
     look = observer.look(column, lambda: (float("nan"),) * 2)
     if look.distinct < 2 or (look.numbering and look.cells >= 50):
         return None
+    if look.whole and max(abs(look.low), abs(look.high)) >= 2**53:  # floats do not tell these apart
+        return None
     x = column.numbers() if observer.weight is None else column.numbers()[observer.weight > 0]
     # A look may stop where measurements are told from whole numbers; what is possible depends on every cell.
     return replace(look, low=float(np.nanmin(x)), high=float(np.nanmax(x)))
@@ -82,7 +87,8 @@ def _may_be(name: str, look: Look) -> bool:
 
 
 def _best(scores: dict[str, float], look: Look) -> Choice:
-    name = max(scores, key=lambda name: scores[name])
+    best = max(scores.values())
+    name = next(name for name in scores if scores[name] >= best - CLOSE)
     others = sorted((other for other in scores if other != name), key=lambda other: -scores[other])
     told = f"log loss {-scores[name]:.3f} alone, {others[0]} {-scores[others[0]]:.3f}"
     return Choice(FAMILIES[name](), told, is_uninformed=look.cells < FEW_CELLS, scores=scores)

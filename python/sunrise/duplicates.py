@@ -13,6 +13,8 @@ from sunrise.arrays import Codes, Floats, Mask, Positions
 ROWS, MOST_COLUMNS, MOST_LEVELS = 500, 400, 1500
 #: Rows that must hold both cells of a pair, and hold each level on average, for it to be judged.
 LEAST_ROWS, ROWS_A_LEVEL = 40, 4
+#: Numbers of which there are no more different ones are looked at as levels, too.
+FEW_VALUES = 20
 #: A pair is one column said twice from this correlation within the classes on, or up to this share of entropy left.
 CORRELATION, ENTROPY_LEFT = 0.99, 0.05
 
@@ -37,9 +39,17 @@ class Glimpse:
         """Evenly spaced rows."""
         return cls(np.unique(np.linspace(0, n_rows - 1, min(n_rows, ROWS)).astype(np.intp)))
 
+    def note_numbers(self, j: int, x: Floats) -> None:
+        """Take note of a column of numbers; of few different ones, as of levels, too."""
+        self.numbers[j] = x
+        values, codes = np.unique(x, return_inverse=True)  # NaN comes last
+        if len(values) <= FEW_VALUES:
+            self.levels[j] = np.where(np.isnan(x), -1, codes).astype(np.int32)
+
     def pairs(self, y: Codes) -> list[tuple[int, int]]:
         """Columns that determine each other given the classes y of the rows."""
-        return [*_alike_numbers(self.numbers, y), *_alike_levels(self.levels, y)]
+        found = [*_alike_numbers(self.numbers, y), *_alike_levels(self.levels, y)]
+        return list(dict.fromkeys(tuple(sorted(pair)) for pair in found))  # type: ignore[misc]
 
 
 def told(pairs: list[tuple[int, int]], names: list[str]) -> str:

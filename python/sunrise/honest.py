@@ -60,7 +60,7 @@ class Honest(BaseEstimator):  # type: ignore[misc]
 
         >>> from sunrise import NaiveBayes
         >>> table = {"height": [1.62, 1.71, 1.58, 1.93, 1.88, 1.65], "sex": list("ffmmmm")}
-        >>> model = NaiveBayes().fit(table, "sex")
+        >>> model = NaiveBayes("auto-fast").fit(table, "sex")
         >>> np.exp(model.leave_one_out(table, "sex")).round(2)[-2:]
         array([[0.13, 0.87],
                [0.61, 0.39]])

@@ -84,7 +84,7 @@ class Observer:
                 lenient = schema is not None and bool(choice.scores)
                 alone[j] = self._column(j, column, choice.family, lenient) if stats is None else stats
             if self.glimpse is not None and not (choice.family.reads_levels or choice.family.reads_text):
-                self.glimpse.numbers[j] = column.numbers(self.glimpse.rows)
+                self.glimpse.note_numbers(j, column.numbers(self.glimpse.rows))
         known = schema
         if schema is None:
             chosen = tuple(choice for choice in choices if choice is not None)

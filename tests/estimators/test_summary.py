@@ -28,7 +28,9 @@ def test_a_model_that_is_not_fitted_looks_like_any_estimator():
 
 
 def test_classes_columns_reasons_and_missing_cells_are_printed(heart):
-    lines = lines_of(NaiveBayes({"age": Poisson(), "ecg": None}).fit(heart, "disease"))
+    lines = lines_of(
+        NaiveBayes({"age": Poisson(), "ecg": None, "st_depression": "gaussian"}).fit(heart, "disease")
+    )
     assert "303 rows, 13 columns (1 left out), 6 of 3,636 cells missing" in lines[1]
     assert ["no", "164", "0.541"] in [line.split() for line in lines]
     by_name = {line.split()[0]: line for line in lines if line.strip()}
@@ -62,7 +64,7 @@ def test_a_pipeline_with_a_fitted_model_can_be_shown(heart):
 
 def test_families_are_a_frame_of_the_kind_the_model_was_fitted_to(heart):
     frame = NaiveBayes().fit(heart, "disease").families_
-    assert list(frame.columns) == ["column", "family", "reason", "parameters"]
+    assert list(frame.columns) == ["column", "family", "reason", "parameters", "scores"]
     assert list(frame["column"]) == list(heart.columns[1:])
     polars = NaiveBayes().fit(datasets.load_heart_disease("polars").frame, "disease").families_
     assert type(polars).__module__.startswith("polars") and polars.shape == frame.shape

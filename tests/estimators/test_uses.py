@@ -33,7 +33,7 @@ def model(heart):
 
 def test_the_density_of_a_discrete_table_sums_to_one():
     table = {"k": ["a", "b", "a", "c"] * 3, "b": [True, False, True, True] * 3, "j": [1, 2, 3, 3] * 3}
-    model = NaiveBayes(unseen="reserve").fit(table, ["u", "v", "u"] * 4)
+    model = NaiveBayes("auto-fast", unseen="reserve").fit(table, ["u", "v", "u"] * 4)
     cells = list(product(["a", "b", "c", "never seen"], [True, False], ["1", "2", "3", "never"]))
     rows = {name: [cell[k] for cell in cells] for k, name in enumerate(table)}
     assert np.exp(model.score_samples(rows)).sum() == pytest.approx(1.0, abs=1e-12)
@@ -90,7 +90,8 @@ def test_rows_drawn_from_a_model_teach_the_same_model():
     np.testing.assert_allclose(again.class_prior_, [0.3, 0.7], atol=0.01)
 
 
-def test_drawn_cells_have_the_types_of_their_columns(heart, model):
+def test_drawn_cells_have_the_types_of_their_columns(heart):
+    model = NaiveBayes("auto-fast").fit(heart, "disease")
     rows, labels = model.sample(300, random_state=0)
     assert list(rows.columns) == list(heart.columns[1:]) and set(labels) <= {"no", "yes"}
     assert rows["exercise_angina"].dtype == bool and rows["chest_pain"].isin(heart["chest_pain"]).all()

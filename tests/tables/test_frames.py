@@ -208,7 +208,7 @@ def families(model):
 @pytest.fixture(scope="module")
 def model():
     """The model of the table as a dict of lists."""
-    return NaiveBayes().fit(COLUMNS, Y)
+    return NaiveBayes("auto-fast").fit(COLUMNS, Y)
 
 
 @pytest.fixture(scope="module")
@@ -226,7 +226,7 @@ def test_the_table_has_every_family_that_is_inferred(model):
 @every_kind
 @pytest.mark.filterwarnings("ignore:.*columns are taken in their order")
 def test_a_model_is_the_same_whatever_it_was_fitted_with_and_predicts_from(kind, expected):
-    fitted = NaiveBayes().fit(KINDS[kind](), Y)
+    fitted = NaiveBayes("auto-fast").fit(KINDS[kind](), Y)
     assert list(families(fitted).values())[1:3] == ["categorical", "gaussian"]
     for other in KINDS:
         np.testing.assert_allclose(
@@ -236,7 +236,7 @@ def test_a_model_is_the_same_whatever_it_was_fitted_with_and_predicts_from(kind,
 
 @every_kind
 def test_joint_scores_are_the_same_too(kind, model):
-    fitted = NaiveBayes().fit(KINDS[kind](), Y)
+    fitted = NaiveBayes("auto-fast").fit(KINDS[kind](), Y)
     joint = fitted.predict_joint_log_proba(KINDS[kind]())
     np.testing.assert_allclose(joint, model.predict_joint_log_proba(COLUMNS), rtol=1e-12)
 
@@ -244,7 +244,7 @@ def test_joint_scores_are_the_same_too(kind, model):
 @every_kind
 def test_both_engines_read_the_same_table(kind, model):
     with engines.using("array"):
-        joint = NaiveBayes().fit(KINDS[kind](), Y).predict_joint_log_proba(KINDS[kind]())
+        joint = NaiveBayes("auto-fast").fit(KINDS[kind](), Y).predict_joint_log_proba(KINDS[kind]())
     np.testing.assert_allclose(joint, model.predict_joint_log_proba(COLUMNS), rtol=1e-11)
 
 
@@ -270,7 +270,7 @@ def test_columns_go_by_name(kind, model, expected):
     else:
         frame = frame[turned]
     np.testing.assert_allclose(model.predict_proba(frame), expected, atol=1e-12)
-    again = NaiveBayes().fit(frame, Y).predict_proba(COLUMNS)
+    again = NaiveBayes("auto-fast").fit(frame, Y).predict_proba(COLUMNS)
     np.testing.assert_allclose(again, expected, atol=1e-12)
 
 
@@ -278,13 +278,13 @@ def test_names_on_one_side_only_give_a_warning_that_says_so(model):
     with pytest.warns(UserWarning, match="the model has column names and X has none"):
         model.predict(ROWS)
     with pytest.warns(UserWarning, match="X has column names and the model has none"):
-        NaiveBayes().fit(ROWS, Y).predict(COLUMNS)
+        NaiveBayes("auto-fast").fit(ROWS, Y).predict(COLUMNS)
 
 
 def test_a_pandas_frame_whose_columns_are_numbered_is_as_good_as_an_array():
     X = np.random.default_rng(0).normal(size=(N, 2))
-    fitted = NaiveBayes().fit(pd.DataFrame(X), Y)
-    np.testing.assert_array_equal(fitted.predict_proba(X), NaiveBayes().fit(X, Y).predict_proba(X))
+    fitted = NaiveBayes("auto-fast").fit(pd.DataFrame(X), Y)
+    np.testing.assert_array_equal(fitted.predict_proba(X), NaiveBayes("auto-fast").fit(X, Y).predict_proba(X))
 
 
 @pytest.mark.parametrize(
@@ -308,7 +308,7 @@ def test_a_pandas_frame_whose_columns_are_numbered_is_as_good_as_an_array():
 def test_arrays_of_any_layout_hold_the_same_numbers(lay):
     x = np.random.default_rng(0).integers(-300, 300, (N, 3)) / 8.0
     x[::7, 1] = np.nan
-    one, two = NaiveBayes().fit(x, Y), NaiveBayes().fit(lay(x), Y)
+    one, two = NaiveBayes("auto-fast").fit(x, Y), NaiveBayes("auto-fast").fit(lay(x), Y)
     np.testing.assert_allclose(
         two.predict_joint_log_proba(lay(x)), one.predict_joint_log_proba(x), rtol=1e-12
     )
@@ -318,7 +318,7 @@ def test_arrays_of_any_layout_hold_the_same_numbers(lay):
 def test_whole_numbers_of_any_type_are_the_same_numbers(dtype):
     x = np.random.default_rng(0).integers(0, 120, (N, 2))
     x[:, 1] %= 5
-    plain, other = NaiveBayes().fit(x, Y), NaiveBayes().fit(x.astype(dtype), Y)
+    plain, other = NaiveBayes("auto-fast").fit(x, Y), NaiveBayes("auto-fast").fit(x.astype(dtype), Y)
     assert families(plain) == families(other)
     np.testing.assert_array_equal(
         plain.predict_joint_log_proba(x), other.predict_joint_log_proba(x.astype(dtype))
@@ -329,7 +329,7 @@ def test_masked_cells_of_a_masked_array_are_missing():
     x = np.random.default_rng(0).normal(size=(N, 2))
     gone = np.random.default_rng(1).random(x.shape) < 0.3
     masked, plain = np.ma.masked_array(x, gone), np.where(gone, np.nan, x)
-    one, two = NaiveBayes().fit(masked, Y), NaiveBayes().fit(plain, Y)
+    one, two = NaiveBayes("auto-fast").fit(masked, Y), NaiveBayes("auto-fast").fit(plain, Y)
     np.testing.assert_array_equal(one.predict_proba(masked), two.predict_proba(plain))
 
 
@@ -348,7 +348,7 @@ def test_any_small_table_is_the_same_in_every_library(rows, cut):
     frame = pl.DataFrame(columns, schema=types)
     chunked = pl.concat([frame[:cut], frame[cut:]], rechunk=False).cast({"text": pl.Categorical})
     tables = [columns, frame, chunked, frame.to_arrow(), pd.DataFrame(columns), frame.to_pandas()]
-    fitted = [NaiveBayes().fit(table, y) for table in tables]
+    fitted = [NaiveBayes("auto-fast").fit(table, y) for table in tables]
     expected = fitted[0].predict_joint_log_proba(columns)
     for model, table in zip(fitted, tables, strict=True):
         assert families(model) == families(fitted[0])
@@ -379,8 +379,12 @@ def test_any_small_table_is_the_same_in_every_library(rows, cut):
 )
 def test_a_column_of_nothing_is_left_out_at_fit_and_missing_at_predict(column, model):
     X = {"height": COLUMNS["height"], "nothing": column}
-    fitted = NaiveBayes().fit(X, Y)
-    alone = NaiveBayes().fit({"height": COLUMNS["height"]}, Y).predict_proba({"height": COLUMNS["height"]})
+    fitted = NaiveBayes("auto-fast").fit(X, Y)
+    alone = (
+        NaiveBayes("auto-fast")
+        .fit({"height": COLUMNS["height"]}, Y)
+        .predict_proba({"height": COLUMNS["height"]})
+    )
     np.testing.assert_array_equal(fitted.predict_proba(X), alone)
     for name in ("height", "floor", "smoker", "town"):
         blank = COLUMNS | {name: column}
@@ -393,8 +397,8 @@ def test_a_column_of_nothing_is_left_out_at_fit_and_missing_at_predict(column, m
 )
 def test_a_frame_with_a_column_of_nulls_is_as_without_it(make):
     X = {"height": COLUMNS["height"], "nothing": [None] * N}
-    alone = NaiveBayes().fit({"height": COLUMNS["height"]}, Y)
-    fitted = NaiveBayes().fit(make(X), Y)
+    alone = NaiveBayes("auto-fast").fit({"height": COLUMNS["height"]}, Y)
+    fitted = NaiveBayes("auto-fast").fit(make(X), Y)
     np.testing.assert_array_equal(
         fitted.predict_proba(make(X)), alone.predict_proba({"height": COLUMNS["height"]})
     )
@@ -403,7 +407,9 @@ def test_a_frame_with_a_column_of_nulls_is_as_without_it(make):
 @pytest.mark.parametrize("dtype", [pa.decimal32(9, 2), pa.decimal64(9, 2), pa.decimal256(50, 2)], ids=str)
 def test_decimals_of_any_width_are_numbers(dtype, expected):
     table = arrow(height=dtype)
-    np.testing.assert_allclose(NaiveBayes().fit(table, Y).predict_proba(table), expected, atol=1e-12)
+    np.testing.assert_allclose(
+        NaiveBayes("auto-fast").fit(table, Y).predict_proba(table), expected, atol=1e-12
+    )
 
 
 @pytest.mark.parametrize(
@@ -419,21 +425,23 @@ def test_decimals_of_any_width_are_numbers(dtype, expected):
 )
 def test_a_dict_may_hold_the_arrays_of_pandas(name, make, expected):
     table = COLUMNS | {name: make(COLUMNS[name])}
-    np.testing.assert_allclose(NaiveBayes().fit(table, Y).predict_proba(table), expected, atol=1e-12)
+    np.testing.assert_allclose(
+        NaiveBayes("auto-fast").fit(table, Y).predict_proba(table), expected, atol=1e-12
+    )
 
 
 def test_dictionaries_of_numbers_are_categories():
     codes = [1, 2, 2, None, 3, 1] * 10
     frame = pa.table({"code": pa.array(codes).dictionary_encode()})
-    one = NaiveBayes().fit(frame, Y)
-    two = NaiveBayes().fit({"code": pd.Series(codes, dtype="Int64").astype("category")}, Y)
+    one = NaiveBayes("auto-fast").fit(frame, Y)
+    two = NaiveBayes("auto-fast").fit({"code": pd.Series(codes, dtype="Int64").astype("category")}, Y)
     np.testing.assert_allclose(one.predict_proba(frame), two.predict_proba({"code": codes}), atol=1e-12)
 
 
 def test_nulls_inside_a_dictionary_are_missing():
     words = pa.DictionaryArray.from_arrays(pa.array([0, 1, 2, 1] * 15), pa.array(["u", None, "v"]))
     plain = ["u", None, "v", None] * 15
-    one, two = NaiveBayes().fit({"w": words}, Y), NaiveBayes().fit({"w": plain}, Y)
+    one, two = NaiveBayes("auto-fast").fit({"w": words}, Y), NaiveBayes("auto-fast").fit({"w": plain}, Y)
     np.testing.assert_array_equal(one.predict_proba({"w": words}), two.predict_proba({"w": plain}))
 
 
@@ -444,13 +452,13 @@ def test_rows_that_are_null_as_a_whole_are_missing_in_every_column():
     plain = {
         name: [None if g else cell for cell, g in zip(COLUMNS[name], gone, strict=True)] for name in NAMES
     }
-    one, two = NaiveBayes().fit(batch, Y), NaiveBayes().fit(plain, Y)
+    one, two = NaiveBayes("auto-fast").fit(batch, Y), NaiveBayes("auto-fast").fit(plain, Y)
     np.testing.assert_allclose(one.predict_proba(batch), two.predict_proba(plain), atol=1e-12)
 
 
 def test_a_stream_that_can_be_read_only_once_is_enough(expected):
     table = labelled("arrow")
-    fitted = NaiveBayes().fit(table.to_reader(max_chunksize=7), "answer")
+    fitted = NaiveBayes("auto-fast").fit(table.to_reader(max_chunksize=7), "answer")
     np.testing.assert_allclose(fitted.predict_proba(table.to_reader(max_chunksize=11)), expected, atol=1e-12)
     assert fitted.score(table.to_reader(), "answer") == fitted.score(table, "answer")
 
@@ -471,7 +479,10 @@ DURATIONS = {
 
 @pytest.mark.parametrize("kind", DURATIONS)
 def test_durations_are_numbers_of_seconds(kind):
-    fitted, seconds = NaiveBayes().fit({"t": DURATIONS[kind]}, Y), NaiveBayes().fit({"t": SECONDS}, Y)
+    fitted, seconds = (
+        NaiveBayes("auto-fast").fit({"t": DURATIONS[kind]}, Y),
+        NaiveBayes("auto-fast").fit({"t": SECONDS}, Y),
+    )
     expected = seconds.predict_joint_log_proba({"t": SECONDS})
     np.testing.assert_allclose(fitted.predict_joint_log_proba({"t": DURATIONS[kind]}), expected, rtol=1e-12)
     np.testing.assert_allclose(seconds.predict_joint_log_proba({"t": DURATIONS[kind]}), expected, rtol=1e-12)
@@ -482,8 +493,8 @@ def test_a_missing_duration_is_missing():
     some[::4] = "NaT"
     as_numbers = np.where(np.isnat(some), np.nan, SECONDS)
     for kind in (some, pd.Series(some), pl.Series(some)):
-        fitted = NaiveBayes().fit({"t": kind}, Y)
-        expected = NaiveBayes().fit({"t": as_numbers}, Y).predict_proba({"t": as_numbers})
+        fitted = NaiveBayes("auto-fast").fit({"t": kind}, Y)
+        expected = NaiveBayes("auto-fast").fit({"t": as_numbers}, Y).predict_proba({"t": as_numbers})
         np.testing.assert_allclose(fitted.predict_proba({"t": kind}), expected, atol=1e-12)
 
 
@@ -504,7 +515,7 @@ DATES = {
 @pytest.mark.parametrize("kind", DATES)
 def test_a_date_is_refused_with_two_remedies(kind):
     with pytest.raises(ValueError, match=r"'day'.*dates.*time since.*month, weekday or hour"):
-        NaiveBayes().fit({"height": COLUMNS["height"], "day": DATES[kind]}, Y)
+        NaiveBayes("auto-fast").fit({"height": COLUMNS["height"], "day": DATES[kind]}, Y)
 
 
 # Labels.
@@ -533,7 +544,7 @@ LABELS = {
 
 @pytest.mark.parametrize("kind", LABELS)
 def test_labels_of_every_library_are_the_same_labels(kind, expected):
-    fitted = NaiveBayes().fit(COLUMNS, LABELS[kind])
+    fitted = NaiveBayes("auto-fast").fit(COLUMNS, LABELS[kind])
     assert fitted.classes_.tolist() == ["maybe", "no", "yes"]
     np.testing.assert_array_equal(fitted.predict_proba(COLUMNS), expected)
     assert fitted.score(COLUMNS, LABELS[kind]) == (fitted.predict(COLUMNS) == Y).mean()
@@ -567,7 +578,7 @@ CODES = np.random.default_rng(6).integers(0, 3, N)
     ids=lambda value: None if isinstance(value, str) else f"{type(value).__module__.split('.')[0]}",
 )
 def test_labels_keep_their_type(labels, dtype):
-    fitted = NaiveBayes().fit(COLUMNS, labels)
+    fitted = NaiveBayes("auto-fast").fit(COLUMNS, labels)
     assert fitted.classes_.dtype == np.dtype(dtype)
     assert fitted.predict(COLUMNS).dtype == np.dtype(dtype)
 
@@ -577,7 +588,7 @@ def test_labels_keep_their_type(labels, dtype):
 )
 def test_labels_may_be_dates(make):
     days = [date(2024, 1, 1 + k) for k in CODES]
-    fitted = NaiveBayes().fit(COLUMNS, make(days))
+    fitted = NaiveBayes("auto-fast").fit(COLUMNS, make(days))
     assert fitted.classes_.tolist() == sorted(set(days))
 
 
@@ -601,7 +612,7 @@ def labelled(kind):
 @every_named_kind
 def test_labels_may_be_named_and_the_label_column_is_then_ignored(kind, expected):
     table = labelled(kind)
-    fitted = NaiveBayes().fit(table, "answer")
+    fitted = NaiveBayes("auto-fast").fit(table, "answer")
     assert fitted.n_features_in_ == len(NAMES) and "answer" not in fitted.feature_names_in_
     np.testing.assert_allclose(fitted.predict_proba(table), expected, atol=1e-12)
     np.testing.assert_allclose(fitted.predict_proba(COLUMNS), expected, atol=1e-12)
@@ -615,7 +626,7 @@ def test_labels_may_be_named_and_the_label_column_is_then_ignored(kind, expected
 
 def test_labels_may_be_named_after_a_fit_that_had_them_apart(expected):
     table = labelled("polars")
-    fitted = NaiveBayes().fit(COLUMNS, Y)
+    fitted = NaiveBayes("auto-fast").fit(COLUMNS, Y)
     assert fitted.score(table, "answer") == fitted.score(COLUMNS, Y)
     assert fitted.partial_fit(table, "answer").forget(table, "answer").class_count_.sum() == N
     np.testing.assert_allclose(fitted.predict_proba(COLUMNS), expected, atol=1e-10)
@@ -626,7 +637,7 @@ def test_a_column_that_is_called_by_a_number_or_a_tuple_can_hold_the_labels():
     numbered = pd.DataFrame({0: x, 1: CODES})
     paired = pd.DataFrame({("a", "x"): x, ("a", "y"): CODES})
     for table, name in ((numbered, 1), (paired, ("a", "y"))):
-        assert NaiveBayes().fit(table, name).classes_.tolist() == [0, 1, 2]
+        assert NaiveBayes("auto-fast").fit(table, name).classes_.tolist() == [0, 1, 2]
 
 
 # What may differ between fit and predict.
@@ -649,12 +660,12 @@ def test_an_unknown_column_is_an_error(model):
     with pytest.raises(ValueError, match=r"'moon' is unknown"):
         model.predict(polars().with_columns(moon=1))
     with pytest.raises(ValueError, match=r"'moon' is unknown"):
-        NaiveBayes().fit(COLUMNS, Y).partial_fit(polars().with_columns(moon=1), Y)
+        NaiveBayes("auto-fast").fit(COLUMNS, Y).partial_fit(polars().with_columns(moon=1), Y)
 
 
 def test_a_column_that_was_left_out_may_be_absent_at_predict():
     X = pd.DataFrame({"height": COLUMNS["height"], "constant": 1})
-    fitted = NaiveBayes().fit(X, Y)
+    fitted = NaiveBayes("auto-fast").fit(X, Y)
     np.testing.assert_array_equal(fitted.predict_proba(X), fitted.predict_proba(X[["height"]]))
 
 
@@ -688,7 +699,7 @@ FRAMES = {"pandas": pd.DataFrame, "polars": pl.DataFrame, "arrow": pa.Table, "ar
 @pytest.mark.parametrize("kind", FRAMES)
 def test_results_come_as_a_frame_of_the_same_kind_if_asked(kind, expected):
     table = labelled(kind)
-    fitted = NaiveBayes().fit(table, "answer")
+    fitted = NaiveBayes("auto-fast").fit(table, "answer")
     probabilities = fitted.predict_proba(table, as_frame=True)
     assert isinstance(probabilities, FRAMES[kind])
     assert list(getattr(probabilities, "column_names", None) or probabilities.columns) == [
@@ -708,10 +719,10 @@ def test_results_come_as_a_frame_of_the_same_kind_if_asked(kind, expected):
 
 def test_a_frame_of_labels_has_a_column_of_strings():
     for y in (Y, Y.astype(object), pl.Series(Y)):
-        fitted = NaiveBayes().fit(COLUMNS, y)
+        fitted = NaiveBayes("auto-fast").fit(COLUMNS, y)
         assert fitted.predict(polars(), as_frame=True).schema == {"class": pl.String}
         assert pa.types.is_string(fitted.predict(arrow(), as_frame=True).schema.field("class").type)
-    numbers = NaiveBayes().fit(COLUMNS, CODES).predict(polars(), as_frame=True)
+    numbers = NaiveBayes("auto-fast").fit(COLUMNS, CODES).predict(polars(), as_frame=True)
     assert numbers.schema == {"class": pl.Int64}
 
 
@@ -724,7 +735,7 @@ def test_a_frame_of_results_keeps_the_index_of_pandas(model):
 
 def test_classes_that_read_alike_stay_apart_in_a_frame():
     y = np.array([1, "1"] * (N // 2), dtype=object)
-    framed = NaiveBayes().fit(pandas_numpy(), y).predict_proba(pandas_numpy(), as_frame=True)
+    framed = NaiveBayes("auto-fast").fit(pandas_numpy(), y).predict_proba(pandas_numpy(), as_frame=True)
     assert framed.shape == (N, 2)
 
 
@@ -756,7 +767,7 @@ def test_pieces_of_different_kinds_add_up_to_the_whole(expected):
         (arrow_sliced().slice(27, 10), pa.array(Y[27:37])),
         ({name: column[37:] for name, column in COLUMNS.items()}, Y[37:].tolist()),
     ]
-    chosen = families(NaiveBayes().fit(COLUMNS, Y))
+    chosen = families(NaiveBayes("auto-fast").fit(COLUMNS, Y))
     streamed, merged = NaiveBayes(chosen), None
     for X, y in pieces:
         streamed.partial_fit(X, y)
@@ -773,7 +784,7 @@ def test_pieces_of_different_kinds_add_up_to_the_whole(expected):
 @given(seed=st.integers(0, 999), cut=st.integers(1, N - 1), weighted=st.booleans())
 def test_a_mixed_model_obeys_the_laws_of_statistics(seed, cut, weighted):
     rng = np.random.default_rng(seed)
-    chosen = families(NaiveBayes().fit(COLUMNS, Y))
+    chosen = families(NaiveBayes("auto-fast").fit(COLUMNS, Y))
     turn = rng.permutation(N)
     frame, y = polars()[turn], Y[turn]
     w = rng.integers(0, 3, N) / 2 if weighted else np.ones(N)
@@ -796,21 +807,21 @@ def test_a_mixed_model_obeys_the_laws_of_statistics(seed, cut, weighted):
 
 
 def test_models_of_the_same_columns_in_another_order_merge_by_name(expected):
-    chosen = families(NaiveBayes().fit(COLUMNS, Y))
+    chosen = families(NaiveBayes("auto-fast").fit(COLUMNS, Y))
     one = NaiveBayes(chosen).fit(polars()[:30], Y[:30])
     two = NaiveBayes(chosen).fit(polars()[30:][NAMES[::-1]], Y[30:])
     np.testing.assert_allclose((one + two).predict_proba(COLUMNS), expected, atol=1e-12)
 
 
 def test_models_of_other_columns_do_not_merge():
-    one, two = NaiveBayes().fit(polars(), Y), NaiveBayes().fit(polars().drop("town"), Y)
+    one, two = NaiveBayes("auto-fast").fit(polars(), Y), NaiveBayes("auto-fast").fit(polars().drop("town"), Y)
     with pytest.raises(ValueError, match="town|different columns"):
         one.merge(two)
 
 
 def test_models_of_other_families_do_not_merge_and_the_column_is_named():
-    one = NaiveBayes().fit(COLUMNS, Y)
-    two = NaiveBayes({"price": "poisson"}).fit(COLUMNS, Y)
+    one = NaiveBayes("auto-fast").fit(COLUMNS, Y)
+    two = NaiveBayes(one.fixed_families_ | {"price": "poisson"}).fit(COLUMNS, Y)
     with pytest.raises(ValueError, match="'price'.*gaussian.*poisson"):
         one.merge(two)
 
@@ -819,7 +830,7 @@ def test_models_of_other_families_do_not_merge_and_the_column_is_named():
 def test_weights_of_every_kind_are_repetitions(make):
     w = np.random.default_rng(1).integers(0, 4, N)
     repeated = polars()[np.repeat(np.arange(N), w)]
-    chosen = families(NaiveBayes().fit(COLUMNS, Y))
+    chosen = families(NaiveBayes("auto-fast").fit(COLUMNS, Y))
     weighted = NaiveBayes(chosen).fit(polars(), Y, sample_weight=make(w))
     plain = NaiveBayes(chosen).fit(repeated, np.repeat(Y, w))
     np.testing.assert_allclose(weighted.predict_proba(COLUMNS), plain.predict_proba(COLUMNS), atol=1e-12)
@@ -834,15 +845,21 @@ def test_weights_of_every_kind_are_repetitions(make):
 def test_a_sparse_matrix_is_one_block_of_one_family():
     counts = np.random.default_rng(0).poisson(1.0, (N, 5)).astype(float)
     for make in (sparse.csr_array, sparse.csc_matrix, sparse.coo_array):
-        fitted = NaiveBayes().fit(make(counts), Y)
+        fitted = NaiveBayes("auto-fast").fit(make(counts), Y)
         assert [part.family.name for part in fitted._fitted.parts] == ["multinomial"]
         plain = MultinomialNB().fit(counts, Y)
         np.testing.assert_allclose(
             fitted.predict_proba(make(counts)), plain.predict_proba(counts), atol=1e-12
         )
         np.testing.assert_allclose(fitted.predict_proba(counts), plain.predict_proba(counts), atol=1e-12)
-    assert NaiveBayes().fit(sparse.csr_array(counts > 0), Y)._fitted.parts[0].family.name == "bernoulli"
-    assert NaiveBayes().fit(sparse.csr_array(counts - 0.5), Y)._fitted.parts[0].family.name == "gaussian"
+    assert (
+        NaiveBayes("auto-fast").fit(sparse.csr_array(counts > 0), Y)._fitted.parts[0].family.name
+        == "bernoulli"
+    )
+    assert (
+        NaiveBayes("auto-fast").fit(sparse.csr_array(counts - 0.5), Y)._fitted.parts[0].family.name
+        == "gaussian"
+    )
     given = NaiveBayes(Multinomial(alpha=0.5)).fit(sparse.csr_array(counts), Y)
     np.testing.assert_allclose(
         given.predict_proba(counts), MultinomialNB(alpha=0.5).fit(counts, Y).predict_proba(counts), atol=1e-12
@@ -853,8 +870,8 @@ def test_a_sparse_matrix_is_one_block_of_one_family():
 
 def test_a_sparse_matrix_learns_in_pieces():
     counts = sparse.csr_array(np.random.default_rng(0).poisson(1.0, (N, 5)))
-    whole = NaiveBayes().fit(counts, Y)
-    parts = NaiveBayes().partial_fit(counts[:20], Y[:20]).partial_fit(counts[20:], Y[20:])
+    whole = NaiveBayes("auto-fast").fit(counts, Y)
+    parts = NaiveBayes("auto-fast").partial_fit(counts[:20], Y[:20]).partial_fit(counts[20:], Y[20:])
     np.testing.assert_allclose(parts.predict_proba(counts), whole.predict_proba(counts), atol=1e-12)
     assert whole.score(counts, Y) == (whole.predict(counts) == Y).mean()
     assert set(whole.check(counts)) == {f"x{j}" for j in range(5)}
@@ -885,23 +902,23 @@ def test_a_clone_has_the_settings_and_nothing_else(model):
 
 @pytest.mark.parametrize("kind", ["pandas", "pandas category", "polars", "polars categorical", "objects"])
 def test_cross_validation_takes_frames(kind):
-    scores = cross_val_score(NaiveBayes(), KINDS[kind](), Y, cv=3)
+    scores = cross_val_score(NaiveBayes("auto-fast"), KINDS[kind](), Y, cv=3)
     assert scores.shape == (3,) and ((scores > 0.1) & (scores <= 1)).all()
-    shares = cross_val_predict(NaiveBayes(), KINDS[kind](), Y, cv=3, method="predict_proba")
+    shares = cross_val_predict(NaiveBayes("auto-fast"), KINDS[kind](), Y, cv=3, method="predict_proba")
     np.testing.assert_allclose(shares.sum(axis=1), 1.0)
 
 
 def test_a_grid_search_tries_families_and_settings():
     grid = {"families": ["auto", {"price": "poisson"}, {"floor": None}], "unseen": ["reserve", "ignore"]}
-    search = GridSearchCV(NaiveBayes(), grid, cv=3, error_score="raise").fit(polars(), Y)
+    search = GridSearchCV(NaiveBayes("auto-fast"), grid, cv=3, error_score="raise").fit(polars(), Y)
     assert search.best_score_ > 0.1 and search.predict(polars()).shape == (N,)
 
 
 def test_a_pipeline_ends_in_a_model():
     scale = make_column_transformer((StandardScaler(), ["height", "price"]), remainder="passthrough")
     scale.set_output(transform="pandas")
-    pipe = make_pipeline(scale, NaiveBayes()).fit(pandas_numpy(), Y)
-    plain = NaiveBayes().fit(COLUMNS, Y)  # units do not matter
+    pipe = make_pipeline(scale, NaiveBayes("auto-fast")).fit(pandas_numpy(), Y)
+    plain = NaiveBayes("auto-fast").fit(COLUMNS, Y)  # units do not matter
     np.testing.assert_allclose(pipe.predict_proba(pandas_numpy()), plain.predict_proba(COLUMNS), atol=1e-9)
 
 
@@ -924,11 +941,11 @@ if sys.argv[1] == "arrow":
     whole = lambda pieces: pl.concat(pieces, rechunk=False).to_arrow()
 else:
     whole = lambda pieces: pl.concat(pieces, rechunk=False)
-NaiveBayes().fit(whole([piece(4000), piece(4000)]), y[:8000]).predict(whole([piece(4000)]))
+NaiveBayes("auto-fast").fit(whole([piece(4000), piece(4000)]), y[:8000]).predict(whole([piece(4000)]))
 frame = whole([piece(250_000) for _ in range(4)])
 size = frame.nbytes if sys.argv[1] == "arrow" else frame.estimated_size()
 before = peak()
-NaiveBayes().fit(frame, y)
+NaiveBayes("auto-fast").fit(frame, y)
 print((peak() - before) / size, size)
 """
 

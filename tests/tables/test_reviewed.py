@@ -19,7 +19,9 @@ Y = RNG.integers(0, 2, N)
 X = pd.DataFrame({"a": RNG.normal(size=N) + 10 + Y, "b": RNG.normal(size=N)})
 
 
-@pytest.mark.parametrize("model", [GaussianNB, NaiveBayes, lambda: NaiveBayes("gaussian")])
+@pytest.mark.parametrize(
+    "model", [GaussianNB, lambda: NaiveBayes("auto-fast"), lambda: NaiveBayes("gaussian")]
+)
 def test_models_merge_by_name_whatever_the_order_of_their_columns(model):
     both = model().fit(X, Y) + model().fit(X[["b", "a"]], Y)
     twice = model().fit(pd.concat([X, X]), np.append(Y, Y))

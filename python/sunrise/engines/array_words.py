@@ -30,6 +30,8 @@ def documents(
 
 def odds(x: Floats, alpha: float) -> Floats:
     """Log of the shares of every class over those of all others, classes x columns."""
+    if x.shape[1] == 0:
+        return np.zeros(x.shape)
 
     def log_shares(counts: Floats) -> Floats:
         return np.asarray(np.log(counts + alpha) - np.log((counts + alpha).sum(axis=1, keepdims=True)))
