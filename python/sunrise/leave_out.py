@@ -30,7 +30,7 @@ from sunrise.stats import NeverSeenError
 from sunrise.terms import LEVEL
 
 #: Rows that are enough for a temperature, and for each of the classes, whose offsets go with it.
-ENOUGH, ENOUGH_OF_CLASS = 1 << 14, 200
+ENOUGH, ENOUGH_OF_CLASS = 4096, 200
 
 
 class LooScore(NamedTuple):
@@ -81,12 +81,12 @@ class LeaveOneOut:
         return np.where(self.alone, -np.inf, own)
 
     def enough(self) -> LeaveOneOut:
-        """As many of the rows, evenly spaced, as a few numbers and one for each class can be fitted to."""
+        """As many of the rows, always the same ones, as a few numbers and one for each class can be fitted to."""
         there = np.flatnonzero(self.w > 0)
         most = max(ENOUGH, ENOUGH_OF_CLASS * len(self.fitted.classes))
         if len(there) <= most:
             return self
-        some = there[np.linspace(0, len(there) - 1, most).astype(np.intp)]
+        some = np.sort(np.random.default_rng(0).choice(there, most, replace=False))
         weight = None if self.weight is None else self.weight[some]
         return LeaveOneOut(self.fitted, self.batch.some(some), self.y[some], weight)
 

@@ -65,7 +65,7 @@ pub fn odds_left_out<'py>(
     Ok(found.map_err(raise)?.into_pyarray(py))
 }
 
-/// Documents with every word and sums of what it counts, into room of zeros, classes x (1 + words): the first are the
+/// Documents with every word and sums of what it counts, into room of classes x (1 + words): the first are the
 /// documents themselves.
 #[pyfunction]
 #[allow(clippy::too_many_arguments)]

@@ -273,8 +273,6 @@ def documents(
     # NumPy asks for large pages where it does not ask for zeros, and these tables are large.
     shape = n_classes, block.shape[1] + 1
     found, sums = np.empty(shape, np.int64), np.empty(shape)
-    found.fill(0)
-    sums.fill(0.0)
     _native.documents_of(block.native((X,)), codes, weight, n_classes, found, sums, threads)
     return found, sums
 

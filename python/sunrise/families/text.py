@@ -29,7 +29,7 @@ from sunrise.smoothing import Alpha
 from sunrise.stats import Sums
 from sunrise.support import Support
 from sunrise.terms import Term
-from sunrise.text.counter import Counted, WordCounter
+from sunrise.text.counter import Counted, WordCounter, kept
 from sunrise.text.hashed import named_by_hash
 from sunrise.text.texts import lines_of
 from sunrise.text.vocabulary import Vocabulary
@@ -234,16 +234,18 @@ class Text(Family):
 
     def scaled(self, counted: Counted, n_jobs: int | None) -> WordsBlock:
         """Counted documents as they are scored."""
-        return self._scaled(counted, self.word_weight if self.idf_first else None, n_jobs)
+        if self.idf_first:
+            return self._scaled(counted, self.word_weight, n_jobs)
+        key = counted, self.tf, self.length, self.total
+        return cast(WordsBlock, kept(key, lambda: self._scaled(counted, None, n_jobs)))
 
     def first_scaled(self, counted: Counted, there: Mask, n_jobs: int | None) -> WordsBlock:
         """Documents as they are learned from; only those that are there decide how rare words are."""
-        weight = None
-        if self.idf_first:
-            row = np.repeat(there, counted.distinct)
-            found = np.bincount(counted.indices[row], minlength=counted.n_columns)
-            weight = self._rarity(found, float(there.sum()))
-        return self._scaled(counted, weight, n_jobs)
+        if not self.idf_first:
+            return self.scaled(counted, n_jobs)
+        row = np.repeat(there, counted.distinct)
+        found = np.bincount(counted.indices[row], minlength=counted.n_columns)
+        return self._scaled(counted, self._rarity(found, float(there.sum())), n_jobs)
 
     def _scaled(self, counted: Counted, weight: Floats | None, n_jobs: int | None) -> WordsBlock:
         how = (str(self.tf), float(self.length or 0.0), self.total)
@@ -352,9 +354,9 @@ class Text(Family):
         use = ~np.isnan(weight)
         if not use.any():
             return np.zeros((rows.n_rows, len(stats.rows)) if self.shared else rows.n_rows)
-        kept, place = use[rows.column], np.cumsum(use) - 1
-        column = rows.column[kept]
-        cells = Cells(rows.x[kept] * weight[column], rows.row[kept], place[column], rows.n_rows)
+        there, place = use[rows.column], np.cumsum(use) - 1
+        column = rows.column[there]
+        cells = Cells(rows.x[there] * weight[column], rows.row[there], place[column], rows.n_rows)
         counts = self._counts(stats)
         if self.model.joint:
             return cast("Floats | None", self.model.left_out_rows(counts, cells, y, w))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, fields, replace
@@ -21,7 +21,7 @@ from sunrise.text.vocabulary import Vocabulary
 from sunrise.threads import SMALL, threads
 
 #: What was counted so far, where nothing is to be counted twice.
-_KEPT: ContextVar[dict[Any, tuple[Any, Counted]] | None] = ContextVar("kept", default=None)
+_KEPT: ContextVar[dict[Any, tuple[Any, Any]] | None] = ContextVar("kept", default=None)
 
 
 @contextmanager
@@ -32,6 +32,17 @@ def counting_once() -> Iterator[None]:
         yield
     finally:
         _KEPT.reset(token)
+
+
+def kept(key: Any, make: Callable[[], Any]) -> Any:
+    """What is made of counts, made once where nothing is to be counted twice; the key holds what must not be gone."""
+    found = _KEPT.get()
+    if found is None:
+        return make()
+    name = tuple(id(part) if isinstance(part, Counted) else part for part in key)
+    if name not in found:
+        found[name] = key, make()
+    return found[name][1]
 
 
 @dataclass(frozen=True, eq=False)
@@ -194,14 +205,14 @@ class WordCounter:
                 raise TypeError(
                     f"vocabulary must be a Vocabulary, not {type(vocabulary).__name__}; pass Vocabulary(words)"
                 )
-        kept, key = _KEPT.get(), (id(texts), self)
-        if kept is not None and key in kept:
-            known = kept[key][1]
+        counts, key = _KEPT.get(), (id(texts), self)
+        if counts is not None and key in counts:
+            known: Counted = counts[key][1]
             if vocabulary is None or vocabulary is known.vocabulary:
                 return known
         counted = self._counted(as_texts(texts), vocabulary, n_jobs)
-        if kept is not None and vocabulary is None:
-            kept[key] = texts, counted  # held, so that no other texts can have their id
+        if counts is not None and vocabulary is None:
+            counts[key] = texts, counted  # held, so that no other texts can have their id
         return counted
 
     def _counted(self, texts: Any, vocabulary: Vocabulary | None, n_jobs: int | None) -> Counted:

@@ -8,7 +8,7 @@ use crate::work::run;
 
 /// Documents with every word and sums of what it counts, classes x (1 + words): the first are the documents themselves.
 ///
-/// The room is the caller's, and filled with zeros.
+/// The room is the caller's, whatever it holds.
 pub fn documents<T: Cell, I: Index>(
     x: &Csr<T, I>,
     rows: Rows,
@@ -24,6 +24,8 @@ pub fn documents<T: Cell, I: Index>(
     let grouped = rows.by_class();
     let tasks: Vec<_> = found.chunks_exact_mut(width).zip(sums.chunks_exact_mut(width)).enumerate().collect();
     let done = run(threads, tasks, |(c, (found, sums))| {
+        found.fill(0);
+        sums.fill(0.0);
         for &r in grouped.class(c) {
             let weight = rows.weight(r);
             let (indices, values) = x.canonical_row(r)?;
@@ -48,7 +50,7 @@ mod tests {
     fn words_are_added_up_by_class() {
         let csr = Csr::new(&[1.0, 2.0, 4.0], &[0_i32, 1, 1], &[0, 2, 3, 3], 2).unwrap();
         let rows = Rows::new(&[0, 1, 1], Some(&[1.0, 0.5, 2.0]), 2).unwrap();
-        let (mut found, mut sums) = ([0; 6], [0.0; 6]);
+        let (mut found, mut sums) = ([7; 6], [7.0; 6]);
         documents(&csr, rows, &mut found, &mut sums, 2).unwrap();
         assert_eq!(found, [1, 1, 1, 2, 0, 1]);
         assert_eq!(sums, [1.0, 1.0, 2.0, 2.5, 0.0, 2.0]);
