@@ -10,7 +10,7 @@ array(['b'], dtype='<U1')
 from importlib.metadata import version as _version
 from typing import TYPE_CHECKING, Any
 
-from sunrise import datasets, engines, plots
+from sunrise import datasets, engines
 from sunrise.data.align import ColumnNamesWarning
 from sunrise.duplicates import DuplicateColumnsWarning
 from sunrise.estimator import FirstBatchWarning, ImpossibleRowWarning, NaiveBayes
@@ -87,6 +87,10 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
+    if name == "plots":  # few need it, and it needs more than the rest
+        from importlib import import_module
+
+        return import_module("sunrise.plots")
     # scikit-learn's selectors take as long to import as all of this package.
     if name == "InformationSelector":
         from sunrise.select import InformationSelector

@@ -72,7 +72,8 @@ def _look(observer: Observer, table: Frame, j: int) -> Look | None:
     look = observer.look(column, lambda: (float("nan"),) * 2)
     if look.distinct < 2 or (look.numbering and look.cells >= 50):
         return None
-    if look.whole and max(abs(look.low), abs(look.high)) >= 2**53:  # floats do not tell these apart
+    integers = str(column.cells.dtype).lower().startswith(("int", "uint"))
+    if integers and max(abs(look.low), abs(look.high)) >= 2**53:  # floats do not tell these apart
         return None
     x = column.numbers() if observer.weight is None else column.numbers()[observer.weight > 0]
     # A look may stop where measurements are told from whole numbers; what is possible depends on every cell.

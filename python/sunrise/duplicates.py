@@ -39,9 +39,11 @@ class Glimpse:
         """Evenly spaced rows."""
         return cls(np.unique(np.linspace(0, n_rows - 1, min(n_rows, ROWS)).astype(np.intp)))
 
-    def note_numbers(self, j: int, x: Floats) -> None:
-        """Take note of a column of numbers; of few different ones, as of levels, too."""
+    def note_numbers(self, j: int, x: Floats, as_levels: bool) -> None:
+        """Take note of a column of numbers; of few different ones, as of levels, too, where that is asked for."""
         self.numbers[j] = x
+        if not as_levels:
+            return
         values, codes = np.unique(x, return_inverse=True)  # NaN comes last
         if len(values) <= FEW_VALUES:
             self.levels[j] = np.where(np.isnan(x), -1, codes).astype(np.int32)

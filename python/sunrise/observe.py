@@ -84,7 +84,8 @@ class Observer:
                 lenient = schema is not None and bool(choice.scores)
                 alone[j] = self._column(j, column, choice.family, lenient) if stats is None else stats
             if self.glimpse is not None and not (choice.family.reads_levels or choice.family.reads_text):
-                self.glimpse.note_numbers(j, column.numbers(self.glimpse.rows))
+                few = bool(choice.scores)  # by its type it would be levels where there are few different ones
+                self.glimpse.note_numbers(j, column.numbers(self.glimpse.rows), few)
         known = schema
         if schema is None:
             chosen = tuple(choice for choice in choices if choice is not None)
