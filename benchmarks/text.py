@@ -104,25 +104,26 @@ def speed() -> None:
     message = X_test[0][:100]
     counter = sunrise.text.WordCounter()
     cases: dict[str, tuple[Callable[[], Any], Callable[[], Any], int]] = {
-        "counting words": (lambda: CountVectorizer().fit_transform(X), lambda: counter.count(X).words, 3),
+        "counting words": (lambda: CountVectorizer().fit_transform(X), lambda: counter.count(X).words, 5),
         "fit, uncalibrated": (
             lambda: pipe.fit(X, labels),
             lambda: sunrise.TextNB(calibrate=None).fit(X, labels),
-            3,
+            5,
         ),
-        "fit with calibration": (lambda: pipe.fit(X, labels), lambda: ours.fit(X, labels), 3),
+        "fit with calibration": (lambda: pipe.fit(X, labels), lambda: ours.fit(X, labels), 5),
         "predict_proba": (lambda: pipe.predict_proba(X_test), lambda: ours.predict_proba(X_test), 3),
-        "one short message": (
-            lambda: pipe.predict_proba([message]),
-            lambda: ours.predict_proba([message]),
-            50,
-        ),
     }
     line("20 Newsgroups", "CountVectorizer, MultinomialNB", "Sunrise", "ratio")
     print("|---|---|---|---|", flush=True)
     for name, (theirs, mine, rounds) in cases.items():
         a, b = interleaved(theirs, mine, rounds=rounds)
         line(name, shown(a), shown(b), f"{a / b:.1f}")
+    one = lambda: pipe.predict_proba([message]), lambda: ours.predict_proba([message])
+    a, b = interleaved(*one, rounds=5, repeat=50)
+    line("one short message, many in turn", shown(a), shown(b), f"{a / b:.1f}")
+    bursts = sunrise.TextNB("dirichlet_multinomial", calibrate=None)
+    a, b = interleaved(lambda: pipe.fit(X, labels), lambda: bursts.fit(X, labels), rounds=2)
+    line("fit of bursts (DCM), uncalibrated", shown(a), shown(b), f"{a / b:.1f}")
 
 
 #: Other models: what they are called, and their settings.
