@@ -104,7 +104,12 @@ def speed() -> None:
     message = X_test[0][:100]
     counter = sunrise.text.WordCounter()
     cases: dict[str, tuple[Callable[[], Any], Callable[[], Any], int]] = {
-        "counting words": (lambda: CountVectorizer().fit_transform(X), lambda: counter.count(X).words, 5),
+        "counting words": (lambda: CountVectorizer().fit_transform(X), lambda: counter.count(X), 5),
+        "counting words, and all of them as str": (
+            lambda: CountVectorizer().fit_transform(X),
+            lambda: counter.count(X).words,
+            5,
+        ),
         "fit, uncalibrated": (
             lambda: pipe.fit(X, labels),
             lambda: sunrise.TextNB(calibrate=None).fit(X, labels),

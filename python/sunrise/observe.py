@@ -153,10 +153,12 @@ class Observer:
         counted = family.count(column, None, self.n_jobs)
         there = ~counted.missing if self.weight is None else ~counted.missing & (self.weight > 0)
         block = family.first_scaled(counted, there, self.n_jobs)
-        return self.words(block, counted.words, family, column.name, counted.vocabulary)._seen()
+        known = counted.vocabulary
+        words = known.words if COUNT in family.terms else lambda: known.words
+        return self.words(block, words, family, column.name, counted.vocabulary)._seen()
 
     def words(
-        self, block: WordsBlock, words: Labels, family: Family, name: Any, vocabulary: Any = None
+        self, block: WordsBlock, words: Any, family: Family, name: Any, vocabulary: Any = None
     ) -> Words | Bursts:
         """Statistics of documents whose words were counted."""
         # Missing documents and those of weight 0 are not there.

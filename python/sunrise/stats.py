@@ -7,6 +7,7 @@ by code. Whether anything was seen at all is decided by integer row counts, beca
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -395,10 +396,22 @@ class Words(Counts):
     """
 
     @classmethod
-    def of(cls, words: Labels, found: Integers, sums: Floats) -> Words:
-        """From words in order and classes x (1 + words), the documents of the classes first."""
-        codes = np.concatenate([np.array([""], dtype=object), words])
-        return cls(np.array([0, len(codes)]), codes, found, sums)
+    def of(cls, words: Labels | Callable[[], Labels], found: Integers, sums: Floats) -> Words:
+        """From words in order and classes x (1 + words), the documents of the classes first.
+
+        Words may be a function that gives them: most models never ask for a hundred thousand strings.
+        """
+        self = cls(np.array([0, found.shape[1]]), np.empty(0, object), found, sums)
+        del self.__dict__["codes"]
+        object.__setattr__(self, "_words", words if callable(words) else lambda: words)
+        return self
+
+    def __getattr__(self, name: str) -> Any:
+        if name != "codes" or "_words" not in self.__dict__:
+            raise AttributeError(name)
+        codes = np.concatenate([np.array([""], dtype=object), self.__dict__["_words"]()])
+        object.__setattr__(self, "codes", codes)
+        return codes
 
     def _seen(self) -> Counts:
         """Drop the words without documents; the documents themselves stay, if there are none, too."""
@@ -421,7 +434,8 @@ class Words(Counts):
         return self.__dict__.get("_vocabulary")
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name != "_vocabulary"}
+        state = {"codes": self.codes, **self.__dict__}
+        return {name: value for name, value in state.items() if name not in ("_vocabulary", "_words")}
 
     def as_counts(self, terms: Any, weight: Floats) -> Sums:
         """The words that have a weight (NaN is none) as a block of counts, weighed."""

@@ -263,9 +263,8 @@ class Text(Family):
 
     def complaint(self, stats: Any) -> Complaint | None:
         """What its model says of the words."""
-        if len(stats.words) == 0:
-            return None
-        found = self.model.complaint(stats.as_counts(self.terms, np.ones(len(stats.words))))
+        n_words = stats.found.shape[1]
+        found = self.model.complaint(stats.as_counts(self.terms, np.ones(n_words))) if n_words else None
         return None if found is None else Complaint(0, f"has a word that {found.text}", found.of_class)
 
     # Statistics of the words that say anything, weighed, as those of a block of counts.
