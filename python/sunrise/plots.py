@@ -205,7 +205,12 @@ def _wanted(model: NaiveBayes, fitted: Derived, names: list[str], columns: Any) 
         and bool(np.broadcast_to(fitted.params[k].known, len(fitted.parts[k].columns))[i])
     }
     if columns is not None:
-        asked = [str(name) for name in ([columns] if isinstance(columns, str) else columns)]
+        asked = [
+            names[name] if isinstance(name, int | np.integer) and 0 <= name < len(names) else str(name)
+            for name in ([columns] if isinstance(columns, str) else columns)
+        ]
+        if not asked:
+            raise ValueError("columns is empty. Name at least one, or leave it out to draw all.")
         for name in asked:
             if name not in own:
                 why = (

@@ -189,3 +189,12 @@ def test_importing_sunrise_does_not_import_matplotlib():
 
     code = "import sunrise, sys; assert 'matplotlib' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_columns_may_be_named_by_their_places_and_not_be_none():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 3)), np.arange(60) % 2
+    model = NaiveBayes("gaussian").fit(X, y)
+    assert len(DensityDisplay.from_estimator(model, X, y, columns=[2, 0]).panels) == 2
+    with pytest.raises(ValueError, match="columns is empty"):
+        DensityDisplay.from_estimator(model, X, y, columns=[])
