@@ -85,9 +85,10 @@ class NaiveBayes(ClassifierMixin, Uses, Honest, AtAGlance):  # type: ignore[misc
     families : "auto", "auto-fast", str, Family or dict, default="auto"
         The family of every column: inferred, one for all, or by column. "auto" goes by type (the rules are in
         `sunrise.infer`) but for numbers, of which it takes the family that tells most of the class on some rows
-        (`sunrise.choose`; with more than 256 such columns or 200 classes, by type, too); "auto-fast" goes by type alone. A dict leads from a column, or a tuple of columns that form
-        a block, to the name of a family, a family such as `sunrise.Poisson()`, "auto-fast", or None to leave the column
-        out; columns it does not name are "auto". The first data seen decides, and `families_` says what and why.
+        (`sunrise.choose`; where there are more than 256 such columns or 200 classes, they go by type, too).
+        "auto-fast" goes by type alone. A dict leads from a column, or a tuple of columns that form a block, to the name
+        of a family, a family such as `sunrise.Poisson()`, "auto-fast", or None to leave the column out; columns it does
+        not name are "auto". The first data seen decides, and `families_` says what and why.
     class_prior : "fitted", "uniform", array-like or dict, default="fitted"
         Class probabilities: learned, equal, or given in the order of `classes_` or by label.
     estimate : {"mean", "map", "mle", "predictive"}, default="mean"
