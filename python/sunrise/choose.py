@@ -31,9 +31,9 @@ CANDIDATES = ("gaussian", "lognormal", "gamma", "poisson", "geometric", "categor
 #: Rows that are scored, of each class at least; and columns of numbers beyond which all go by their types, because
 #: trying takes some milliseconds for each.
 ROWS, ROWS_OF_CLASS, MOST_COLUMNS = 2000, 20, 256
-#: Classes beyond which all columns go by their types, too; and classes squared times columns beyond which kernel
-#: densities take too long to be tried.
-MOST_CLASSES, MOST_KERNELS = 200, 50_000
+#: Classes beyond which all columns go by their types, too; and classes squared times columns beyond which families
+#: that cost as much (kernel densities) take too long to be tried.
+MOST_CLASSES, MOST_PAIRS = 200, 50_000
 #: A family that is worse by no more than this, in nats a row, and comes before the best one, is taken in its place.
 CLOSE = 5e-4
 #: Cells that are too few to choose by.
@@ -56,7 +56,7 @@ def choices_by_score(
     sample = _Sample.of(labelled, table, columns, rows)
     scores: dict[int, dict[str, float]] = {j: {} for j in columns}
     for name in CANDIDATES:
-        if name == "kernel" and n_classes * n_classes * len(columns) > MOST_KERNELS:
+        if FAMILIES[name].costs_pairs and n_classes * n_classes * len(columns) > MOST_PAIRS:
             continue
         tried = [at for at, j in enumerate(columns) if name in wanted[j]]
         for at, score in zip(tried, sample.scores(name, settings, tried), strict=True):

@@ -87,6 +87,8 @@ class Family(ABC):
     reads_bins: ClassVar[bool] = False
     #: Whether a row has part in the parameters of other classes than its own.
     shared: ClassVar[bool] = False
+    #: Whether taking rows out of it costs as much as there are pairs of classes.
+    costs_pairs: ClassVar[bool] = False
     #: The settings under which it has no prior at all.
     without_prior: ClassVar[dict[str, Any]] = {}
 

@@ -147,12 +147,13 @@ class LeaveOneOut:
         for start in range(0, self.batch.n_rows, step):
             rows = slice(start, min(start + step, self.batch.n_rows))
             y, here = self.y[rows], weight[rows]
-            scores = self.cells(k, rows) + self._prior(rows)[:, :, None]
-            top = scores.max(axis=1)
-            own = scores[np.arange(len(y)), y]
-            with np.errstate(divide="ignore", invalid="ignore"):
-                told = own - top - np.log(np.exp(scores - top[:, None]).sum(axis=1))
-            told = np.where(np.isneginf(top), self._prior(rows)[np.arange(len(y)), y][:, None], told)
+            prior = self._prior(rows)
+            scores = np.ascontiguousarray(np.moveaxis(self.cells(k, rows) + prior[:, :, None], 1, 2))
+            nowhere = np.isneginf(scores).all(axis=2)
+            flat = scores.reshape(-1, len(self.fitted.classes))
+            log_p, _ = array.normalise(flat, self.fitted.log_class_prior, "log_proba")
+            told = log_p.reshape(scores.shape)[np.arange(len(y)), :, y]
+            told = np.where(nowhere, prior[np.arange(len(y)), y][:, None], told)
             total += (np.where(here[:, None] > 0, told, 0.0) * here[:, None]).sum(axis=0)
         return np.asarray(total / weight.sum()) if weight.any() else np.full(n_columns, np.nan)
 

@@ -91,6 +91,7 @@ class Kernel(Family):
     """
 
     name = "kernel"
+    costs_pairs = True
     terms = (VALUE,)
     bandwidth: Any = "silverman"
     lower: float | None = None

@@ -156,7 +156,8 @@ class Text(Family):
                 f"{self.model.name} knows the lengths of documents of all their words together, so min_df, max_df and "
                 "max_features are not for it. Give stop_words, or use another model."
             )
-        if self.model.name in ("bernoulli", "dirichlet_multinomial") and weighed:
+        support = self.model.support
+        if weighed and (support.whole or np.isfinite(support.highest)):
             raise ValueError(
                 f"{self.model.name} is of whole words. Leave out tf, length, idf and total, or use another model."
             )
