@@ -50,7 +50,7 @@ def adult_frame(library: str) -> tuple[Any, Any, list[str], list[str]]:
 
 def fit(X: Any, y: Any) -> Any:
     """A fit that is compared must include the parameters, which are derived when first asked for."""
-    return sunrise.NaiveBayes("auto-fast").fit(X, y)._fitted.forms
+    return sunrise.NaiveBayes("auto-fast").fit(X, y)._model.forms
 
 
 def adult() -> int:

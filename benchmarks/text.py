@@ -28,6 +28,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.model_selection import StratifiedKFold
 from sklearn.naive_bayes import MultinomialNB
 from sklearn.pipeline import make_pipeline
+from sunrise.text import WordCounter
 
 from benchmarks.frames import line
 from benchmarks.tables import DATA
@@ -102,7 +103,7 @@ def speed() -> None:
     pipe.fit(X, labels)
     ours.fit(X, labels)
     message = X_test[0][:100]
-    counter = sunrise.text.WordCounter()
+    counter = WordCounter()
     cases: dict[str, tuple[Callable[[], Any], Callable[[], Any], int]] = {
         "counting words": (lambda: CountVectorizer().fit_transform(X), lambda: counter.count(X), 5),
         "counting words, and all of them as str": (

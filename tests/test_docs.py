@@ -9,7 +9,7 @@ import textwrap
 from pathlib import Path
 
 import pytest
-from sunrise import infer
+from sunrise.selection import rules as infer
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]

@@ -1,4 +1,6 @@
-"""Sunrise: naive Bayes done completely.
+"""Sunrise: naive Bayes for whole tables and for text.
+
+Names are imported when they are first used, so that `import sunrise` alone loads neither SciPy nor scikit-learn.
 
 >>> import sunrise as sr
 >>> table = {"height": [1.62, 1.71, 1.93, 1.88], "hair": ["long", None, "short", "short"]}
@@ -7,93 +9,50 @@
 array(['b'], dtype='<U1')
 """
 
-from importlib.metadata import version as _version
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from sunrise import datasets, engines
-from sunrise.data.align import ColumnNamesWarning
-from sunrise.duplicates import DuplicateColumnsWarning
-from sunrise.estimator import FirstBatchWarning, ImpossibleRowWarning, NaiveBayes
-from sunrise.families.bernoulli import Bernoulli, BernoulliNB
-from sunrise.families.beta import Beta
-from sunrise.families.binned import Binned
-from sunrise.families.categorical import Categorical, CategoricalNB
-from sunrise.families.complement import Complement, ComplementNB
-from sunrise.families.dirichlet_multinomial import (
-    DirichletMultinomial,
-    DirichletMultinomialNB,
-    NotConvergedWarning,
-)
-from sunrise.families.exponential import Exponential
-from sunrise.families.gamma import Gamma
-from sunrise.families.gaussian import Gaussian, GaussianNB
-from sunrise.families.geometric import Geometric
-from sunrise.families.kernel import Kernel, KernelNB
-from sunrise.families.lognormal import LogNormal
-from sunrise.families.multinomial import Multinomial, MultinomialNB
-from sunrise.families.odds import Odds
-from sunrise.families.poisson import Poisson, PoissonNB
-from sunrise.families.text import Text, TextNB
-from sunrise.families.vonmises import VonMises
-from sunrise.moments import LostPrecisionWarning
-from sunrise.present import UnseenLevelsWarning
-
 if TYPE_CHECKING:
-    from sunrise.select import InformationSelector
+    from sunrise import datasets as datasets
+    from sunrise import engines as engines
+    from sunrise import plots as plots
+    from sunrise import text as text
+    from sunrise._common.warnings import *
+    from sunrise.estimators import *
+    from sunrise.estimators.selector import *
+    from sunrise.families import *
 
-__version__ = _version("sunrise")
+    __version__: str
 
-__all__ = [
-    "Bernoulli",
-    "BernoulliNB",
-    "Beta",
-    "Binned",
-    "Categorical",
-    "CategoricalNB",
-    "ColumnNamesWarning",
-    "Complement",
-    "ComplementNB",
-    "DirichletMultinomial",
-    "DirichletMultinomialNB",
-    "DuplicateColumnsWarning",
-    "Exponential",
-    "FirstBatchWarning",
-    "Gamma",
-    "Gaussian",
-    "GaussianNB",
-    "Geometric",
-    "ImpossibleRowWarning",
-    "InformationSelector",
-    "Kernel",
-    "KernelNB",
-    "LogNormal",
-    "LostPrecisionWarning",
-    "Multinomial",
-    "MultinomialNB",
-    "NaiveBayes",
-    "NotConvergedWarning",
-    "Odds",
-    "Poisson",
-    "PoissonNB",
-    "Text",
-    "TextNB",
-    "UnseenLevelsWarning",
-    "VonMises",
-    "__version__",
-    "datasets",
-    "engines",
-    "plots",
-]
+#: Where public names are looked for, in this order: modules that import little come first.
+_PUBLIC = ("_common.warnings", "families", "estimators", "estimators.selector")
+_SUBMODULES = ("datasets", "engines", "plots", "text")
+
+
+def _public_names() -> dict[str, Any]:
+    """Return every public name of the package with its value."""
+    modules = [import_module(f"sunrise.{module}") for module in _PUBLIC]
+    return {name: getattr(module, name) for module in modules for name in module.__all__}
 
 
 def __getattr__(name: str) -> Any:
-    if name == "plots":  # few need it, and it needs more than the rest
-        from importlib import import_module
+    """Import a public name on first use (PEP 562)."""
+    if name == "__version__":
+        from importlib.metadata import version
 
-        return import_module("sunrise.plots")
-    # scikit-learn's selectors take as long to import as all of this package.
-    if name == "InformationSelector":
-        from sunrise.select import InformationSelector
-
-        return InformationSelector
+        return version("sunrise")
+    if name == "__all__":
+        return sorted([*_public_names(), *_SUBMODULES, "__version__"])
+    if name in _SUBMODULES:
+        return import_module(f"sunrise.{name}")
+    if not name.startswith("_"):
+        for module in _PUBLIC:
+            exports = import_module(f"sunrise.{module}")
+            if name in exports.__all__:
+                value = globals()[name] = getattr(exports, name)
+                return value
     raise AttributeError(f"module 'sunrise' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return __getattr__("__all__")  # type: ignore[no-any-return]

@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sunrise import _native
 from sunrise.engines import native
-from sunrise.forms import Linear, Table
+from sunrise.forms.linear import Linear
+from sunrise.forms.table import Table
 
 ROWS, COLUMNS, CLASSES = 5, 3, 3
 REAL, COUNTS = (None, -math.inf, math.inf, False), (None, 0.0, math.inf, False)

@@ -14,7 +14,7 @@ import pytest
 import sunrise as sr
 from scipy import sparse, stats
 from sklearn.base import clone
-from sunrise import em
+from sunrise.inference import em
 
 RNG = np.random.default_rng(5)
 
@@ -37,8 +37,9 @@ def climb(model, X, y, weight=1.0, sample_weight=None):
     """EM without its proof."""
     model = clone(model).set_params(unlabelled="em")
     settings = model._checked_settings()
-    schema, every, observer = model._observe(settings, None, X, y, sample_weight, watch=True)
-    semi = em.SemiSupervised(settings, schema, every, model._open(X, fitting=False), observer)
+    rows = model._read_rows(settings, X, y, sample_weight, fitting=True)
+    schema, every = model._first_statistics(settings, rows)
+    semi = em.SemiSupervised(settings, schema, every, rows.table, rows.accumulator)
     return semi._climb(semi._labelled, semi._told.weight, weight)
 
 

@@ -266,7 +266,7 @@ def test_dates_are_refused():
     days = pd.DataFrame({"age": [1.0, 2.0], "born": pd.to_datetime(["2020-01-01", "2021-01-01"])})
     for dates in (days, days[["born"]].to_numpy()):
         with pytest.raises(
-            ValueError, match="holds dates or times, which are no numbers. Give the time since"
+            ValueError, match="holds dates or times, which are not numbers. Give the time since"
         ):
             GaussianNB().fit(dates, [0, 1])
 

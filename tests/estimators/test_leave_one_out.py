@@ -31,6 +31,7 @@ from sunrise import (
     PoissonNB,
     engines,
 )
+from sunrise.families.base import FAMILIES
 
 every_engine = pytest.mark.parametrize("engine", engines.ENGINES)
 
@@ -188,7 +189,7 @@ CELLS = {
 }
 
 FAMILIES = {
-    **{name: sr.family.FAMILIES[name]() for name in CELLS},
+    **{name: FAMILIES[name]() for name in CELLS},
     # The last bin is empty, so that a cell that was never fitted can be told.
     "binned": sr.Binned([1.0, 3.0, 4.5, 1e5]),
     "binned-evidence": sr.Binned([0.0, 2.0, 4.0], alpha="evidence"),

@@ -18,7 +18,7 @@ from sunrise import (
     PoissonNB,
     plots,
 )
-from sunrise.plots import DensityDisplay
+from sunrise.plots.densities import DensityDisplay
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
@@ -147,7 +147,7 @@ def test_labels_may_come_by_name_and_many_columns_are_the_most_telling():
     model = NaiveBayes("gaussian").fit(frame, "label")
     display = DensityDisplay.from_estimator(model, frame, "label")
     names = [panel.name for panel in display.panels]
-    assert len(names) == plots.MOST_PANELS
+    assert len(names) == plots.densities.MOST_PANELS
     assert {f"c{j}" for j in range(1, 40, 2)} <= set(names)
     assert names == sorted(names, key=lambda name: int(name[1:]))
 
@@ -158,7 +158,7 @@ def test_many_levels_and_many_classes():
     y = rng.integers(0, 14, 900)
     display = DensityDisplay.from_estimator(NaiveBayes({"code": "categorical"}).fit(X, y), X, y)
     display.figure_.canvas.draw()
-    assert len(display.panels[0].at) == plots.MOST_LEVELS
+    assert len(display.panels[0].at) == plots.densities.MOST_LEVELS
     assert (display.panels[0].data.sum(axis=1) < 1.0).all()
 
 

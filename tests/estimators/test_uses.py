@@ -63,7 +63,7 @@ def test_counts_have_their_coefficients():
     assert poisson.score_samples([[4]])[0] == pytest.approx(stats.poisson(9 / 3).logpmf(4))
     assert not hasattr(sr.ComplementNB(), "score_samples")  # weights are no density
     mixed = NaiveBayes({("a", "b"): "complement"}).fit({"a": [1, 0], "b": [0, 1]}, [0, 1])
-    with pytest.raises(ValueError, match="complement is no distribution"):
+    with pytest.raises(ValueError, match="complement is not a distribution"):
         mixed.score_samples({"a": [1], "b": [1]})
 
 
@@ -110,7 +110,7 @@ def test_labels_may_be_given_and_left_out_columns_are_missing():
     assert labels.tolist() == ["b", "a", "b"] and rows["one"] == [None] * 3
     with pytest.raises(ValueError, match="'c' is not one of the classes"):
         model.sample(2, y="c")
-    with pytest.raises(ValueError, match="complement is no distribution"):
+    with pytest.raises(ValueError, match="complement is not a distribution"):
         sr.ComplementNB().fit([[1, 0], [0, 1]], [0, 1]).sample(1)
 
 
@@ -235,7 +235,7 @@ def test_information_is_bounded_and_nothing_tells_nothing():
     assert bits[0] == pytest.approx(1.0, abs=0.05) and bits[0] <= 1.0 and 0 <= bits[1] < 0.05
     with engines.using("array"):
         np.testing.assert_array_equal(sure.mutual_information(), bits)
-    with pytest.raises(ValueError, match="complement is no distribution"):
+    with pytest.raises(ValueError, match="complement is not a distribution"):
         sr.ComplementNB().fit([[1, 0], [0, 1]], [0, 1]).mutual_information()
 
 

@@ -82,7 +82,7 @@ def test_information_of_rates_that_are_large():
 
 def test_information_of_distributions_that_span_decades():
     params = sr.families.gamma.GammaParams(np.array([[0.05], [0.1]]), np.ones((2, 1)), np.array([True]))
-    from sunrise.information import mutual_information
+    from sunrise.selection.mutual_information import mutual_information
 
     prior = np.array([0.5, 0.5])
     expected = bits_by_hand([stats.gamma(0.05), stats.gamma(0.1)], prior, -690, 6)
@@ -102,7 +102,7 @@ def test_information_of_distributions_that_span_decades():
 def test_rare_failures_and_classes_without_prior():
     log_q = np.log1p(-np.array([[1e-6], [3e-6]]))
     params = sr.families.geometric.GeometricParams(np.log([[1e-6], [3e-6]]), log_q, np.array([True]))
-    from sunrise.information import mutual_information
+    from sunrise.selection.mutual_information import mutual_information
 
     smooth = sr.families.exponential.ExponentialParams(np.array([[1.0], [3.0]]), np.array([True]))
     prior = np.array([0.5, 0.5])

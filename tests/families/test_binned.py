@@ -208,7 +208,7 @@ def test_one_column_alone_keeps_its_edges_too():
 def test_a_column_that_was_missing_at_first_is_not_cut():
     X, y = two_columns(100, missing=0.0)
     blind = np.column_stack([X[:, 0], np.full(100, np.nan)])
-    with pytest.warns(sr.FirstBatchWarning, match="1 columns, 1 for one"):
+    with pytest.warns(sr.FirstBatchWarning, match="1 columns, for example 1"):
         model = NaiveBayes("binned").partial_fit(blind, y)
     model.partial_fit(X, y)
     given = NaiveBayes({0: model.fixed_families_[0], 1: None}).fit(np.vstack([X, X]), np.append(y, y))
@@ -258,7 +258,7 @@ def test_columns_of_one_recipe_are_one_block_each_with_its_edges():
     together = NaiveBayes("binned").fit(frame, y)
     apart = NaiveBayes({name: Binned() for name in frame}).fit(frame, y)
     other = NaiveBayes({"a": Binned(bins=10), ("b", "c"): Binned()}).fit(frame, y)
-    assert [len(m._fitted.parts) for m in (together, apart, other)] == [1, 1, 2]
+    assert [len(m._model.parts) for m in (together, apart, other)] == [1, 1, 2]
     for model in (apart, other):
         np.testing.assert_allclose(
             model.predict_log_proba(frame), together.predict_log_proba(frame), rtol=1e-12
@@ -309,7 +309,7 @@ def test_weights_are_rows_and_units_do_not_matter(how, seed, factor, shift):
 
 def test_a_small_first_batch_is_told():
     X, y = two_columns(30)
-    with pytest.warns(sr.FirstBatchWarning, match=r"edges of bins, for good.*2 columns.*30 rows"):
+    with pytest.warns(sr.FirstBatchWarning, match=r"edges of bins for good.*2 columns.*30 rows"):
         NaiveBayes("binned").partial_fit(X, y)
     with pytest.warns(sr.FirstBatchWarning):
         NaiveBayes(Binned("mdl")).partial_fit(X, y)

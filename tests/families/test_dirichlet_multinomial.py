@@ -17,8 +17,9 @@ from scipy import sparse, stats
 from scipy.optimize import minimize
 from scipy.special import digamma
 from sklearn.base import clone
-from sunrise import DirichletMultinomialNB, MultinomialNB, NaiveBayes, NotConvergedWarning, engines, polya
-from sunrise.special import log_rising, reciprocals
+from sunrise import DirichletMultinomialNB, MultinomialNB, NaiveBayes, NotConvergedWarning, engines
+from sunrise.numerics import polya
+from sunrise.numerics.special import log_rising, reciprocals
 
 RNG = np.random.default_rng(7)
 #: Rows whose likeliest alphas are known to 25 digits.
@@ -429,7 +430,7 @@ def test_estimates_are_of_greatest_likelihood():
     x, y = two_classes(RNG, 20)
     x[y == "a", 4] = 0
     alphas = {
-        name: NaiveBayes("dirichlet_multinomial", estimate=name).fit(x, y)._fitted.params[0].alpha
+        name: NaiveBayes("dirichlet_multinomial", estimate=name).fit(x, y)._model.params[0].alpha
         for name in ("mean", "map", "predictive", "mle")
     }
     for name in ("map", "predictive"):

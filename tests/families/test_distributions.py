@@ -11,7 +11,7 @@ import pytest
 import sunrise
 from scipy import integrate, stats
 from sunrise import engines
-from sunrise.data.batch import DenseBlock
+from sunrise.data.blocks import DenseBlock
 from sunrise.engines import array, native
 from sunrise.families.beta import Beta, BetaParams, shapes_of
 from sunrise.families.exponential import Exponential, ExponentialParams
@@ -20,7 +20,7 @@ from sunrise.families.geometric import Geometric, GeometricParams
 from sunrise.families.lognormal import LogNormal, LogNormalParams
 from sunrise.families.poisson import Poisson, PoissonParams
 from sunrise.families.vonmises import VonMises, VonMisesParams, concentration_of
-from sunrise.forms import Linear
+from sunrise.forms.linear import Linear
 
 BOTH = np.array([True, True])
 
@@ -93,19 +93,19 @@ def added_up(family, x, y, weight=None, n_classes=2, engine=array):
     """Statistics of rows x columns."""
     codes = np.asarray(y, np.int32)
     block = DenseBlock(np.asarray(x, float))
-    return engine.accumulate(block, family.terms, family.kept, codes, weight, n_classes, 1)
+    return engine.accumulate(block, family.terms, family.fit_support, codes, weight, n_classes, 1)
 
 
 def fitted(family, x, y, weight=None, n_classes=2, engine=array):
     summed = added_up(family, x, y, weight, n_classes, engine)
-    assert family.complaint(summed) is None
-    return family.frozen(summed).params(summed, np.ones(n_classes))
+    assert family.find_problem(summed) is None
+    return family.resolve(summed).params(summed, np.ones(n_classes))
 
 
 def scores(family, params, x):
     """What each cell adds to the score: rows x classes x columns."""
     x = np.asarray(x, float)
-    cells = family.form(params).cells(family.support.seen(x))
+    cells = family.form(params).cells(family.support.views_of(x))
     return cells.reshape(*cells.shape[:2], x.shape[1], -1).sum(axis=3)
 
 
@@ -123,7 +123,7 @@ def ordinary(name, rng, n=60):
 def test_scores_and_carrier_are_the_log_density(name):
     family, (params, twin) = FAMILIES[name], known(name)
     x = np.column_stack([CELLS[name], CELLS[name]]).astype(float)
-    density = scores(family, params, x) + family.carrier(x)[:, None, :]
+    density = scores(family, params, x) + family.log_base_measure(x)[:, None, :]
     np.testing.assert_allclose(density, log_density(twin, x[:, None, :]), rtol=1e-12, atol=1e-12)
 
 
@@ -150,7 +150,7 @@ def test_parameters_are_described_for_people(name):
     numbers = [np.array(part) for part in KNOWN[name]]
     if name == "lognormal":
         numbers[1] = np.sqrt(numbers[1])
-    columns = family.described(params)
+    columns = family.describe(params)
     assert [list(column) for column in columns] == [words, words]
     for j, column in enumerate(columns):
         np.testing.assert_allclose(
@@ -419,8 +419,9 @@ def test_weights_are_repeats_and_row_counts_may_be_shared(name):
         np.testing.assert_allclose(a, b, rtol=1e-10)
     if name != "lognormal":  # sums have one column of rows and weights where nothing was missing
         summed = added_up(family, x, y)
-        shared = family.frozen(summed).params(
-            replace(summed, rows=summed.rows[:, :1], seen=summed.seen[:, :1]), np.ones(2)
+        shared = family.resolve(summed).params(
+            replace(summed, rows=summed.rows[:, :1], observed_weight=summed.observed_weight[:, :1]),
+            np.ones(2),
         )
         for a, b in zip(NUMBERS[name](shared), NUMBERS[name](fitted(family, x, y)), strict=True):
             np.testing.assert_array_equal(a, b)
@@ -557,7 +558,7 @@ def test_numbers_too_large_to_be_added_are_complained_of(name):
     x = np.array([[1.0, 1.7e308], [2.0, 1.7e308], [1.0, 1.0]])
     with np.errstate(over="ignore"):
         summed = added_up(family, x, [0, 0, 1])
-    assert family.complaint(summed)[0] == 1 and "too large" in family.complaint(summed)[1]
+    assert family.find_problem(summed)[0] == 1 and "too large" in family.find_problem(summed)[1]
 
 
 @every_family
@@ -584,7 +585,7 @@ def test_joint_scores_are_prior_and_density(name, engine):
     with engines.using(engine):
         joint = sunrise.NaiveBayes(families=name).fit(x, y).predict_joint_log_proba(x)
     twin = TWIN[name](*NUMBERS[name](fitted(family, x, y)))
-    density = log_density(twin, x[:, None, :]) - family.carrier(x)[:, None, :]
+    density = log_density(twin, x[:, None, :]) - family.log_base_measure(x)[:, None, :]
     expected = np.log(np.bincount(y) / len(y)) + np.nansum(density, axis=2)
     np.testing.assert_allclose(joint, expected, rtol=1e-9, atol=1e-9)
 

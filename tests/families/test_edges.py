@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.datasets import load_iris
-from sunrise.edges import WAYS, Cuts, Tally, cuts_of, halfway
+from sunrise.numerics.bin_edges import WAYS, Cuts, Tally, cuts_of, halfway
 
 every_way = pytest.mark.parametrize("how", WAYS)
 

@@ -18,7 +18,8 @@ import sunrise as sr
 from scipy import optimize, sparse, stats
 from scipy.special import expit
 from sunrise import MultinomialNB, NaiveBayes, engines
-from sunrise.conjugate import Beta, Gamma, NormalInverseGamma
+from sunrise.numerics.conjugate import Beta, Gamma
+from sunrise.numerics.normal_inverse_gamma import NormalInverseGamma
 
 RNG = np.random.default_rng(11)
 
@@ -272,7 +273,7 @@ def test_the_numbers_of_a_predictive_model_are_the_means(name):
 def test_the_familys_own_estimate_overrides_the_models(name):
     case = CASES[name]
     for estimate, other in zip(ESTIMATES, ESTIMATES[1:] + ESTIMATES[:1], strict=True):
-        own = case.family.changed(estimate=estimate)
+        own = case.family.with_settings(estimate=estimate)
         model = case.fitted(other, {next(iter(case.families)): own})
         found, expected = (m.score_samples(case.table(case.new)) for m in (model, case.fitted(estimate)))
         np.testing.assert_array_equal(found, expected)

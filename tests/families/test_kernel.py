@@ -15,8 +15,9 @@ from scipy import integrate, sparse, stats
 from scipy.special import logsumexp
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 from sklearn.model_selection import RepeatedStratifiedKFold, cross_val_score
-from sunrise import Kernel, KernelNB, NaiveBayes, _native, bandwidth, engines
-from sunrise.values import Values
+from sunrise import Kernel, KernelNB, NaiveBayes, _native, engines
+from sunrise.numerics import bandwidth
+from sunrise.statistics.empirical import Values
 
 RNG = np.random.default_rng(7)
 
@@ -404,10 +405,10 @@ def test_statistics_select_join_and_take():
     X, y = np.round(RNG.normal(size=(50, 3)), 1), RNG.integers(0, 3, 50).astype(np.int32)
     whole = Values.of(X, y, None, 3)
     parts = [Values.of(X[:, [j]], y, None, 3) for j in range(3)]
-    again = Values.joined([parts[2], parts[0], parts[1]]).select(np.array([1, 2, 0]))
-    for name in ("rows", "seen", "sizes", "x", "times", "weight"):
+    again = Values.concatenate([parts[2], parts[0], parts[1]]).select_columns(np.array([1, 2, 0]))
+    for name in ("rows", "observed_weight", "sizes", "x", "times", "weight"):
         np.testing.assert_array_equal(getattr(again, name), getattr(whole, name))
-    back = whole.taken(np.array([2, 0])).spread(np.array([2, 0]), 3)
+    back = whole.select_classes(np.array([2, 0])).reindexed(np.array([2, 0]), 3)
     np.testing.assert_array_equal(back.run(2, 1).x, whole.run(2, 1).x)
     assert len(back.run(1, 1).x) == 0 and back.rows[1].sum() == 0
 

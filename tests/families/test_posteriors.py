@@ -9,7 +9,8 @@ import pytest
 import sunrise as sr
 from scipy import integrate, stats
 from sunrise import NaiveBayes
-from sunrise.conjugate import Beta, Dirichlet, Gamma, InverseGamma, NormalInverseGamma
+from sunrise.numerics.conjugate import Beta, Dirichlet, Gamma
+from sunrise.numerics.normal_inverse_gamma import InverseGamma, NormalInverseGamma
 
 RNG = np.random.default_rng(5)
 

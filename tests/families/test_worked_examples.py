@@ -9,8 +9,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from sunrise import BernoulliNB, CategoricalNB, GaussianNB, ImpossibleRowWarning, MultinomialNB, engines
-from sunrise.conjugate import Beta, Dirichlet
 from sunrise.engines import array
+from sunrise.numerics.conjugate import Beta, Dirichlet
 
 
 @pytest.fixture(scope="module")

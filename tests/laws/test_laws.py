@@ -27,8 +27,8 @@ from sunrise import (
     PoissonNB,
     engines,
 )
-from sunrise.family import FAMILIES
-from sunrise.support import LEVELS
+from sunrise.families.base import FAMILIES
+from sunrise.statistics.support import LEVELS
 
 MODELS = {
     "gaussian": lambda: GaussianNB(var_smoothing=0.1),

@@ -9,7 +9,7 @@ import pandas as pd
 import polars as pl
 import pytest
 import sunrise as sr
-from sunrise.choose import ROWS, drawn
+from sunrise.selection.by_score import ROWS, sample_rows
 
 RNG = np.random.default_rng(3)
 N = 60
@@ -32,7 +32,7 @@ CANDIDATES = {
 
 
 def chosen(model):
-    return [None if c.family is None else c.family.name for c in model._fitted.schema.choices]
+    return [None if c.family is None else c.family.name for c in model._model.schema.choices]
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -77,7 +77,7 @@ def test_the_order_of_rows_does_not_matter(n):
     second = sr.NaiveBayes().fit(table.iloc[order], y[order])
     assert chosen(first) == chosen(second)
     for name in "abcd":
-        a, b = (m._fitted.schema.choices["abcde".index(name)].scores for m in (first, second))
+        a, b = (m._model.schema.choices["abcde".index(name)].scores for m in (first, second))
         assert a.keys() == b.keys()
         np.testing.assert_allclose(list(a.values()), list(b.values()), rtol=1e-9)
 
@@ -95,9 +95,11 @@ def test_rows_are_drawn_by_what_they_hold():
 
     for columns in (x, x[:1]):  # of few different rows, many are equal
         for weight in (None, w):
-            a = drawn([c.__getitem__ for c in columns], y, weight, 2000)
+            a = sample_rows([c.__getitem__ for c in columns], y, weight, 2000)
             shuffled = [c[order] for c in columns]
-            b = drawn([c.__getitem__ for c in shuffled], y[order], None if weight is None else w[order], 2000)
+            b = sample_rows(
+                [c.__getitem__ for c in shuffled], y[order], None if weight is None else w[order], 2000
+            )
             assert len(a) == len(b) == 2000 and len(np.unique(a)) == 2000
             ones = np.ones(n)
             there = ones if weight is None else w
@@ -129,7 +131,7 @@ def test_what_was_chosen_stays():
     np.testing.assert_allclose(model.predict_proba({"x": x}), other.predict_proba({"x": x}), rtol=1e-9)
     twin = pickle.loads(pickle.dumps(model))
     np.testing.assert_array_equal(twin.predict_proba({"x": x}), model.predict_proba({"x": x}))
-    assert twin._fitted.schema.choices[0].scores == model._fitted.schema.choices[0].scores
+    assert twin._model.schema.choices[0].scores == model._model.schema.choices[0].scores
 
 
 @pytest.mark.parametrize("wild", [0.0, -3.0, 0.5, 1e300])
@@ -164,7 +166,7 @@ def test_every_cell_decides_what_is_possible():
 def test_rows_that_repeat_are_drawn_as_often_as_they_are_there():
     y = RNG.integers(0, 2, 10_000)
     x = RNG.integers(0, 5, 10_000).astype(float)
-    rows = drawn([x.__getitem__], y.astype(np.int32), None, 2000)
+    rows = sample_rows([x.__getitem__], y.astype(np.int32), None, 2000)
     share = np.bincount(x[rows].astype(int)) / len(rows)
     np.testing.assert_allclose(share, 0.2, atol=0.03)
 
@@ -189,7 +191,7 @@ def test_labels_of_any_kind_and_numbers_of_any_size():
 def test_many_classes_and_many_columns_go_fast():
     y = RNG.integers(0, 200, 2000)
     model = sr.NaiveBayes().fit(RNG.normal(size=(2000, 3)), y)
-    assert "kernel" not in model._fitted.schema.choices[0].scores
+    assert "kernel" not in model._model.schema.choices[0].scores
     wide = sr.NaiveBayes().fit(RNG.normal(size=(50, 300)), np.arange(50) % 2)
     assert set(chosen(wide)) == {"gaussian"}
 

@@ -200,7 +200,7 @@ every_named_kind = pytest.mark.parametrize("kind", NAMED)
 
 def families(model):
     """The name of the family of every column, None where it is left out."""
-    schema = model._fitted.schema
+    schema = model._model.schema
     chosen = (None if choice.family is None else choice.family.name for choice in schema.choices)
     return dict(zip(schema.names, chosen, strict=True))
 
@@ -846,18 +846,18 @@ def test_a_sparse_matrix_is_one_block_of_one_family():
     counts = np.random.default_rng(0).poisson(1.0, (N, 5)).astype(float)
     for make in (sparse.csr_array, sparse.csc_matrix, sparse.coo_array):
         fitted = NaiveBayes("auto-fast").fit(make(counts), Y)
-        assert [part.family.name for part in fitted._fitted.parts] == ["multinomial"]
+        assert [part.family.name for part in fitted._model.parts] == ["multinomial"]
         plain = MultinomialNB().fit(counts, Y)
         np.testing.assert_allclose(
             fitted.predict_proba(make(counts)), plain.predict_proba(counts), atol=1e-12
         )
         np.testing.assert_allclose(fitted.predict_proba(counts), plain.predict_proba(counts), atol=1e-12)
     assert (
-        NaiveBayes("auto-fast").fit(sparse.csr_array(counts > 0), Y)._fitted.parts[0].family.name
+        NaiveBayes("auto-fast").fit(sparse.csr_array(counts > 0), Y)._model.parts[0].family.name
         == "bernoulli"
     )
     assert (
-        NaiveBayes("auto-fast").fit(sparse.csr_array(counts - 0.5), Y)._fitted.parts[0].family.name
+        NaiveBayes("auto-fast").fit(sparse.csr_array(counts - 0.5), Y)._model.parts[0].family.name
         == "gaussian"
     )
     given = NaiveBayes(Multinomial(alpha=0.5)).fit(sparse.csr_array(counts), Y)

@@ -20,7 +20,7 @@ RNG = np.random.default_rng(11)
 def chosen(X, y=None, weight=None, families="auto-fast"):
     """The family of every column, None where it is left out, and the reasons."""
     labels = Y if y is None else y
-    schema = NaiveBayes(families).fit(X, labels, sample_weight=weight)._fitted.schema
+    schema = NaiveBayes(families).fit(X, labels, sample_weight=weight)._model.schema
     names = {
         name: None if choice.family is None else choice.family.name
         for name, choice in zip(schema.names, schema.choices, strict=True)
@@ -373,7 +373,7 @@ def test_families_of_arrays_go_by_position():
 def test_a_tuple_of_columns_is_a_block():
     X = {name: RNG.integers(0, 9, N) for name in "abc"}
     model = NaiveBayes({("a", "c"): "multinomial", "b": "auto-fast"}).fit(X, Y)
-    blocks = {part.columns: part.family.name for part in model._fitted.parts}
+    blocks = {part.columns: part.family.name for part in model._model.parts}
     assert blocks == {(0, 2): "multinomial", (1,): "categorical"}
 
 
@@ -432,12 +432,12 @@ def test_the_first_data_decides_and_later_data_keeps_to_it():
     first = {"n": [1, 2, 3, 1] * 30, "t": ["u", "v"] * 60, "constant": [1.0] * N}
     later = {"n": np.arange(N) * 7, "t": [f"k{k}" for k in range(N)], "constant": RNG.normal(size=N)}
     model = NaiveBayes().fit(first, Y)
-    before = [choice.told for choice in model._fitted.schema.choices]
+    before = [choice.description for choice in model._model.schema.choices]
     model.partial_fit(later, Y)
-    assert [choice.told for choice in model._fitted.schema.choices] == before
+    assert [choice.description for choice in model._model.schema.choices] == before
     assert chosen(later)[0] == {"n": "gaussian", "t": None, "constant": "gaussian"}
     model.fit(later, Y)  # fit begins anew
-    assert [choice.told for choice in model._fitted.schema.choices] != before
+    assert [choice.description for choice in model._model.schema.choices] != before
 
 
 def test_later_data_may_hold_what_would_be_refused_first():

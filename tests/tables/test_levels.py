@@ -47,7 +47,7 @@ def posterior(columns, labels, row, **settings):
     return [float(value / total) for value in joint.values()]
 
 
-# A level that was never seen.
+# A level that did not occur.
 
 
 @pytest.mark.parametrize("level", ["long", "short", "bald", "curly", None])
@@ -369,7 +369,7 @@ def test_a_missing_cell_is_the_sum_over_its_levels(unseen):
     X, y = mixed()
     model = NaiveBayes(FAMILIES, unseen=unseen).fit(X, y)
     levels = {"town": ["u", "v", "w"], "grade": [0.0, 1.0, 2.0, 3.0], "flag": [True, False]}
-    if unseen == "reserve":  # the cell kept for what was never seen is a level, too
+    if unseen == "reserve":  # the cell kept for what did not occur is a level, too
         levels |= {"town": ["u", "v", "w", "?"], "grade": [0.0, 1.0, 2.0, 3.0, 99.0]}
     row = {"size": 0.3, "count": 38.0, "town": "v", "grade": 2.0, "flag": True}
     for gone in (["town"], ["grade"], ["flag"], ["town", "flag"], ["town", "grade", "flag"]):

@@ -137,7 +137,7 @@ def test_settings_may_change_but_not_what_shaped_the_statistics():
 def test_families_with_long_arrays_are_told_apart():
     a, b = np.ones(2000), np.ones(2000)
     b[1000] = 500.0
-    from sunrise.schema import _written
+    from sunrise.model.schema import _written
 
     assert repr(a) == repr(b) and _written(sr.Multinomial(alpha=a)) != _written(sr.Multinomial(alpha=b))
 
@@ -196,20 +196,20 @@ def test_records_can_be_learned_one_by_one():
 
 
 def test_a_poor_first_batch_warns():
-    with pytest.warns(sr.FirstBatchWarning, match="'age' for one, it says too little"):
+    with pytest.warns(sr.FirstBatchWarning, match="it holds too little of .* for example 'age'"):
         NaiveBayes().partial_fit({"age": [31, 40, 52], "x": [0.5, 1.5, 2.5]}, [0, 1, 0])
     NaiveBayes().partial_fit({"age": [1, 2] * 20, "x": RNG.normal(size=40)}, [0, 1] * 20)
 
 
 def test_names_that_are_almost_right_are_pointed_out():
     model = NaiveBayes().fit(X, Y)
-    with pytest.raises(ValueError, match=r"column 'a' is missing.*Is 'A', which it does not know, 'a'\?"):
+    with pytest.raises(ValueError, match=r"column 'a' is missing.*Is 'A' meant to be 'a'\?"):
         model.predict(X.rename(columns={"a": "A"}))
     with pytest.raises(ValueError, match=r"y is 'Label'.*Is it 'label'\?"):
         NaiveBayes().fit(X.assign(label=Y), "Label")
     with pytest.raises(ValueError, match=r"Is it 'gaussian'\?"):
         NaiveBayes("gausian").fit(X, Y)
-    with pytest.raises(ValueError, match=r"Of one row pass a dict"):
+    with pytest.raises(ValueError, match=r"For one row pass a dict"):
         model.predict(X.iloc[0])
 
 

@@ -93,17 +93,17 @@ def test_a_multinomial_of_words_is_scikit_learns():
 def test_leave_one_out_takes_a_document_out_of_every_sum(settings):
     model = plain(settings).fit(TEXTS, Y)
     found = model.leave_one_out(TEXTS, Y)
-    fitted, family = model._fitted, model._fitted.parts[0].family
+    fitted, family = model._model, model._model.parts[0].family
     for k, text in enumerate(TEXTS):
         if text is None:
             continue
-        alone = plain(settings).fit([text], [Y[k]]).stats_.spread(model.classes_).blocks[0]
+        alone = plain(settings).fit([text], [Y[k]]).stats_.reindexed(model.classes_).blocks[0]
         before = fitted.blocks[0]
         # The words and their weights stay those of all documents.
         rest = (before - alone) + replace(before, rows=0 * before.rows, weight=0.0 * before.weight)
         form = family.form(family.params(rest, np.ones(3)))
-        score = form.cells(model._batch([text])[0].blocks[0].numbers())[0].sum(axis=1)
-        if family.wants_prior:
+        score = form.cells(model._encode([text])[0].blocks[0].numbers())[0].sum(axis=1)
+        if family.uses_class_prior:
             score = score + np.log(np.bincount(Y) - (np.arange(3) == Y[k]))
         np.testing.assert_allclose(found[k], score - np.logaddexp.reduce(score), rtol=1e-10, atol=1e-10)
 
@@ -126,7 +126,7 @@ def test_text_stands_beside_other_columns():
 def test_long_strings_that_rarely_repeat_are_inferred_as_text():
     texts = [" ".join(RNG.choice(WORDS, 20)) + " in all these many words" for _ in range(N)]
     model = sr.NaiveBayes().fit({"review": texts}, Y)
-    assert model._fitted.parts[0].family.name == "text"
+    assert model._model.parts[0].family.name == "text"
 
 
 def test_words_speak_for_and_against():
@@ -237,7 +237,7 @@ def test_words_weighed_before_the_length_are_those_of_the_paper_and_refuse_to_be
 
 def test_documents_can_be_scaled_to_one_length():
     model = plain({"model": "multinomial", "total": 20.0}).fit(TEXTS, Y)
-    matrix = model._batch(TEXTS)[0].blocks[0].matrix
+    matrix = model._encode(TEXTS)[0].blocks[0].matrix
     np.testing.assert_allclose(matrix.sum(axis=1)[[text is not None for text in TEXTS]], 20.0, rtol=1e-13)
 
 
@@ -279,7 +279,7 @@ def test_a_multinomial_and_a_bernoulli_of_words_are_those_of_their_counts():
 
 def test_alpha_by_evidence_and_intervals_of_plain_counts():
     model = plain({"model": "multinomial", "alpha": "evidence"}).fit(TEXTS, Y)
-    chosen = model._fitted.parts[0].family.model.chosen.value
+    chosen = model._model.parts[0].family.model.chosen.value
     tried = {
         a: plain({"model": "multinomial", "alpha": a}).fit(TEXTS, Y).log_evidence_
         for a in (0.5 * chosen, 2.0 * chosen)

@@ -157,7 +157,7 @@ def test_models_that_disagree_say_on_what():
 
 
 def test_numbers_are_no_text_and_generators_are():
-    with pytest.raises(ValueError, match="column 'a' holds numbers, no text"):
+    with pytest.raises(ValueError, match="column 'a' holds numbers, not text"):
         sr.NaiveBayes({"a": "text"}).fit({"a": [1.0, 2.0, 3.0, 4.0]}, Y)
     found = sr.TextNB(calibrate=None).fit((text for text in TEXTS), Y)
     assert found.predict(["red wine"]).tolist() == [0]

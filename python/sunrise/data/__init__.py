@@ -1,1 +1,1 @@
-"""Data: reading tables and labels into what the engines take."""
+"""The one door for input: any table as columns, labels as codes, level names, blocks for the engines, error texts."""

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sunrise import _native
-from sunrise.arrays import Codes, Floats, Labels
-from sunrise.levels import named
-from sunrise.threads import threads
+from sunrise._common.arrays import Codes, Floats, Labels
+from sunrise._common.threads import threads
+from sunrise.data.levels import named
 
 
 class Levels(NamedTuple):
@@ -48,6 +48,7 @@ class Column:
     texts: Any = field(default=None, repr=False)
     #: Of a column of kind "mixed": why it cannot be used unless levels are asked for.
     problem: str = ""
+    _counted: dict[Any, Any] = field(default_factory=dict, init=False, repr=False)
 
     @cached_property
     def levels(self) -> Levels:
@@ -69,15 +70,23 @@ class Column:
         first, codes = _native.encode_column(self.cells, n_threads)
         return Levels.of(named(self._values(first)), codes)
 
-    def words(self, counter: Any, vocabulary: Any, n_jobs: int | None) -> Any:
-        """The words of its cells, counted."""
+    def count_words(self, counter: Any, vocabulary: Any, n_jobs: int | None) -> Any:
+        """Count the words of the cells; counts by the column's own words are kept, so that they are made once."""
+        own = self._counted.get(counter)
+        if own is None or (vocabulary is not None and vocabulary is not own.vocabulary):
+            own = self._count_words(counter, vocabulary, n_jobs)
+            if vocabulary is None:
+                self._counted[counter] = own
+        return own
+
+    def _count_words(self, counter: Any, vocabulary: Any, n_jobs: int | None) -> Any:
         if self.texts is not None:
             return counter.count(self.texts, vocabulary, n_jobs)
         if self.known is None and self.kind == "level":
             return counter.count(self.cells, vocabulary, n_jobs)
-        # Every different text is counted once; one more, that is not there, stands for missing cells.
+        # Every distinct text is counted once; an additional missing one stands for missing cells.
         names, codes = self.levels
-        return counter.count([*names, None], vocabulary, n_jobs).taken(codes)
+        return counter.count([*names, None], vocabulary, n_jobs).select_rows(codes)
 
     def _values(self, rows: Any) -> list[Any]:
         """The cells of some rows as Python has them."""

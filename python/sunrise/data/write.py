@@ -6,7 +6,7 @@ from typing import Any
 
 import narwhals.stable.v2 as nw
 
-from sunrise.data.frame import library_of
+from sunrise.data.columns import library_of
 
 
 def frame(library: Any, columns: dict[Any, Any], index: Any = None) -> Any:

@@ -7,17 +7,17 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from types import ModuleType
 
+from sunrise._common.threads import threads
 from sunrise.engines import array, native
-from sunrise.threads import threads
 
-__all__ = ["ENGINES", "array", "choose", "native", "threads", "using"]
+__all__ = ["ENGINES", "array", "current", "native", "threads", "using"]
 
 ENGINES: dict[str, ModuleType] = {"native": native, "array": array}
 
 _chosen: ContextVar[ModuleType] = ContextVar("engine", default=native)
 
 
-def choose() -> ModuleType:
+def current() -> ModuleType:
     """The engine to use now."""
     return _chosen.get()
 

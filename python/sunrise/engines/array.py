@@ -13,23 +13,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sunrise import _native
-from sunrise.arrays import Codes, Floats, Integers
-from sunrise.data.batch import Batch, Block
+from sunrise._common.arrays import Codes, Floats, Integers
+from sunrise.data.blocks import Batch, Block
 from sunrise.engines.array_words import documents, membership, odds, odds_left_out
-from sunrise.forms import Form, Removal
-from sunrise.moments import Moments
-from sunrise.polya import counts_of_counts
-from sunrise.stats import Counts, Sums
-from sunrise.support import Support
-from sunrise.terms import COUNT, LEVEL, VALUE, X2, Term
-from sunrise.values import Values
+from sunrise.forms.base import Form
+from sunrise.forms.removal import Removal
+from sunrise.numerics.polya import counts_of_counts
+from sunrise.numerics.special import log_sum_exp
+from sunrise.statistics.counts import Counts
+from sunrise.statistics.empirical import Values
+from sunrise.statistics.moments import Moments
+from sunrise.statistics.sums import Sums
+from sunrise.statistics.support import Support
+from sunrise.statistics.terms import COUNT, LEVEL, VALUE, X2, Term
 
 __all__ = ["documents", "odds", "odds_left_out"]
 
 
 def read(block: Block, support: Support, rows: Any = slice(None)) -> Floats:
     """The views of the cells of some rows, refusing cells outside the support."""
-    return support.seen(numbers(block, support, rows))
+    return support.views_of(numbers(block, support, rows))
 
 
 def numbers(block: Block, support: Support, rows: Any = slice(None)) -> Floats:
@@ -143,13 +146,10 @@ def normalise(score: Floats, fallback: Floats, output: str) -> tuple[Floats, int
         return score, 0
     impossible = np.all(np.isneginf(score), axis=1, keepdims=True)
     score = np.where(impossible, fallback, score)
-    winner = score.argmax(axis=1)[:, None]
-    score = score - np.take_along_axis(score, winner, axis=1)
-    e = np.exp(score)
-    np.put_along_axis(e, winner, 0.0, axis=1)
-    rest = e.sum(axis=1, keepdims=True)
-    np.put_along_axis(e, winner, 1.0, axis=1)
-    return (e / (1.0 + rest) if output == "proba" else score - np.log1p(rest)), int(impossible.sum())
+    # About its largest score a row keeps the digits of a probability that is almost 1.
+    score = score - score.max(axis=1, keepdims=True)
+    log_proba = score - log_sum_exp(score, axis=1)[:, None]
+    return (np.exp(log_proba) if output == "proba" else log_proba), int(impossible.sum())
 
 
 def score(
@@ -194,6 +194,11 @@ def own(block: Block, support: Support, y: Codes, removal: Removal, threads: int
     return np.concatenate([np.empty(0), *found])
 
 
+def mean_log_loss(log_p: Floats, y: Codes, weight: Floats) -> float:
+    """Minus the mean log-probability of the rows' own classes; the weights add up to 1."""
+    return -float(weight @ log_p[np.arange(len(y)), y])
+
+
 def loss(
     cells: Floats, prior: Floats, y: Codes, weight: Floats, columns: Floats, offsets: Floats, threads: int
 ) -> tuple[float, Floats, Floats]:
@@ -203,8 +208,7 @@ def loss(
     scores[:, 1:] += cells @ columns
     log_p, _ = normalise(scores, prior[:1], "log_proba")
     slope = (np.exp(log_p) - (np.arange(len(offsets)) == y[:, None])) * weight[:, None]
-    value = -float(weight @ np.take_along_axis(log_p, y[:, None].astype(np.intp), axis=1)[:, 0])
-    return value, np.einsum("icj,ic->j", cells, slope[:, 1:]), slope.sum(axis=0)
+    return mean_log_loss(log_p, y, weight), np.einsum("icj,ic->j", cells, slope[:, 1:]), slope.sum(axis=0)
 
 
 def curvature(

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from sunrise.arrays import Codes, Floats, Integers
-from sunrise.data.batch import SparseBlock
-from sunrise.stats import others, without_dust
+from sunrise._common.arrays import Codes, Floats, Integers
+from sunrise.data.blocks import SparseBlock
+from sunrise.statistics.base import others, without_dust
 
 
 def membership(codes: Codes, weight: Floats | None, n_classes: int) -> Floats:

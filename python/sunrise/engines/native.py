@@ -12,17 +12,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sunrise import _native
-from sunrise.arrays import Codes, Floats
-from sunrise.data.batch import Batch, Block, DenseBlock, SparseBlock
-from sunrise.density import Density
+from sunrise._common.arrays import Codes, Floats
+from sunrise._common.threads import threads as threads_for
+from sunrise.data.blocks import Batch, Block, DenseBlock, SparseBlock
 from sunrise.engines import array
-from sunrise.forms import Form, Linear, Polya, Removal, Table
-from sunrise.moments import Moments
-from sunrise.stats import Counts, RowCounts, Sums
-from sunrise.support import REAL, Support
-from sunrise.terms import COUNT, LEVEL, VALUE, X2, Term, X
-from sunrise.threads import threads as threads_for
-from sunrise.values import Values
+from sunrise.forms.base import Form
+from sunrise.forms.kernel_density import Density
+from sunrise.forms.linear import Linear
+from sunrise.forms.polya import Polya
+from sunrise.forms.removal import Removal
+from sunrise.forms.table import Table
+from sunrise.statistics.counts import Counts, RowCounts
+from sunrise.statistics.empirical import Values
+from sunrise.statistics.moments import Moments
+from sunrise.statistics.sums import Sums
+from sunrise.statistics.support import REAL, Support
+from sunrise.statistics.terms import COUNT, LEVEL, VALUE, X2, Term, X
 
 totals = totals_of = _native.totals
 loss = _native.loss
@@ -48,7 +53,7 @@ def _sums(block: Block, support: Support, y: Codes, w: Floats | None, n_classes:
             _sums(block.seen_as(view), replace(reading, views=(X,)), y, w, n_classes, threads)
             for view, reading in zip(support.views, readings, strict=True)
         ]
-        return Sums.woven(parts)
+        return Sums.interleave(parts)
     x, missing = _native.sums_of(block.native(support.views), support.reading, y, w, n_classes, threads)
     n, weight = totals(y, w, n_classes)
     rows, seen = n[:, None], weight[:, None]
@@ -85,7 +90,7 @@ def _row_counts(
     cells = _counts(block, support, *rest)
     totals = [np.nansum(block.numbers(rows), axis=1) for rows in array.pieces(block)]
     lengths = DenseBlock(np.concatenate([np.empty(0), *totals])[:, None])
-    both = Counts.joined([cells, _counts(lengths, support, *rest)])
+    both = Counts.concatenate([cells, _counts(lengths, support, *rest)])
     n, weight = totals_of(y, w, n_classes)
     # Zeros are the rows that are left over; what is left over of them was missing.
     missing = n[:, None] - both.by_column(both.rows)

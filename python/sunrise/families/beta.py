@@ -8,15 +8,16 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import betaincinv, betaln
 
-from sunrise.arrays import Codes, Floats, Mask
-from sunrise.family import Complaint, Family
-from sunrise.forms import Linear, side_by_side
-from sunrise.information import CUTS
-from sunrise.priors import LEAST, PooledRow, beyond, forgotten, rounding, same_cells, with_spread
-from sunrise.special import digamma_lag
-from sunrise.stats import Sums
-from sunrise.support import BETWEEN, Support
-from sunrise.terms import LOG, LOG_REST, X
+from sunrise._common.arrays import Codes, Floats, Mask
+from sunrise.families.base import Family, Problem
+from sunrise.families.priors import LEAST, PooledRow, beyond, forgotten, rounding, same_cells, with_spread
+from sunrise.forms.base import side_by_side
+from sunrise.forms.linear import Linear
+from sunrise.numerics.quadrature import CUTS
+from sunrise.numerics.special import digamma_lag
+from sunrise.statistics.sums import Sums
+from sunrise.statistics.support import BETWEEN, Support
+from sunrise.statistics.terms import LOG, LOG_REST, X
 
 
 def _gap(log_x: Floats, log_rest: Floats) -> Floats:
@@ -87,12 +88,12 @@ class Beta(PooledRow, Family):
         """Numbers between 0 and 1, by the logarithms of both sides."""
         return replace(BETWEEN, views=(LOG, LOG_REST))
 
-    def complaint(self, stats: Sums) -> Complaint | None:
+    def find_problem(self, stats: Sums) -> Problem | None:
         """Refuse cells that are all the same where there is no prior."""
         means = _means(stats)
         return same_cells(self, stats, _gap(*means), rounding(stats)[:, ::2] * _gap_scale(*means))
 
-    def possible(self, stats: Sums) -> Mask:
+    def is_attainable(self, stats: Sums) -> Mask:
         """No mean of terms is beyond what single cells have."""
         fine = (stats.x[:, ::2] <= 0) & (stats.x[:, 1::2] <= 0)
         return beyond(stats, np.where(fine, _gap(*_means(stats)), -1.0))
@@ -115,7 +116,7 @@ class Beta(PooledRow, Family):
         a, b = (np.where(params.known, weight, 0.0) for weight in (params.a, params.b))
         return Linear(base=side_by_side(base, np.zeros_like(base)), x=side_by_side(a, b))
 
-    def carrier(self, x: Floats) -> Floats:
+    def log_base_measure(self, x: Floats) -> Floats:
         """- log x - log(1 - x)"""
         return np.asarray(-LOG.of(x) - LOG_REST.of(x))
 
@@ -128,6 +129,6 @@ class Beta(PooledRow, Family):
         """Beta numbers; what is too close to 0 or 1 for a float is the closest one."""
         return np.clip(rng.beta(params.a[y], params.b[y]), self.support.lowest, self.support.highest)
 
-    def described(self, params: BetaParams) -> list[dict[str, Floats]]:
+    def describe(self, params: BetaParams) -> list[dict[str, Floats]]:
         """Both shapes."""
         return [{"a": a, "b": b} for a, b in zip(params.a.T, params.b.T, strict=True)]

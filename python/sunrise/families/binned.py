@@ -9,25 +9,28 @@ from typing import Any, Self
 
 import numpy as np
 
-from sunrise.arrays import Codes, Floats, Positions
-from sunrise.conjugate import Dirichlet
-from sunrise.edges import WAYS, Cuts, cuts_of
-from sunrise.evidence import CountsOfCounts
+from sunrise._common.arrays import Codes, Floats
+from sunrise.data.profile import ColumnProfile
+from sunrise.families.base import Family
+from sunrise.families.capabilities import Candidate
 from sunrise.families.categorical import Categorical, CategoricalParams
-from sunrise.family import Family
-from sunrise.forms import Table
-from sunrise.look import Look
-from sunrise.smoothing import Smoothed
-from sunrise.stats import Counts
-from sunrise.support import REAL, Support
-from sunrise.terms import LEVEL
+from sunrise.families.left_out import CellsLeftOut
+from sunrise.families.readers import BINS
+from sunrise.families.smoothing import Smoothed
+from sunrise.forms.table import Table
+from sunrise.numerics.bin_edges import WAYS, Cuts
+from sunrise.numerics.conjugate import Dirichlet
+from sunrise.numerics.evidence import CountsOfCounts
+from sunrise.statistics.counts import Counts
+from sunrise.statistics.support import REAL, Support
+from sunrise.statistics.terms import LEVEL
 
 #: Cells that the first data should have for each bin that is asked for, or in all where the data say how many.
 CELLS_A_BIN, LEAST_CELLS = 5, 50
 
 
 @dataclass(frozen=True)
-class Binned(Smoothed, Family):
+class Binned(Smoothed, Candidate, Family):
     """Numbers of any distribution, by the bin they fall into: bin | c ~ Categorical(theta), theta ~ Dirichlet(alpha).
 
     The first data decide the edges, once and for all: later rows, forgetting, merging and leave-one-out go by the same
@@ -55,8 +58,8 @@ class Binned(Smoothed, Family):
 
     name = "binned"
     terms = (LEVEL,)
-    reads_bins = True
-    takes_shape = True
+    reader = BINS
+    complexity = 70
     edges: Any = "frequency"
     bins: int = 10
     alpha: Any = 1.0
@@ -80,7 +83,7 @@ class Binned(Smoothed, Family):
             )
 
     @classmethod
-    def may_be(cls, look: Look) -> bool:
+    def is_candidate(cls, profile: ColumnProfile) -> bool:
         """Any numbers."""
         return True
 
@@ -90,7 +93,7 @@ class Binned(Smoothed, Family):
         return REAL
 
     @property
-    def told(self) -> str:
+    def description(self) -> str:
         """The family with the edges of its first column, once they are known."""
         if not self.cuts:
             return f"{self.name} by {self.edges}" if isinstance(self.edges, str) else self.name
@@ -99,47 +102,22 @@ class Binned(Smoothed, Family):
         return f"{self.name} at {shown}" if edges else f"{self.name} without any edge"
 
     @property
-    def shape(self) -> tuple[Any, ...]:
+    def statistics_key(self) -> tuple[Any, ...]:
         """The edges, or how they are to be found."""
         found = tuple(cuts.edges for cuts in self.cuts)
         return self.name, found or (self.edges, self.bins if self.edges in ("frequency", "width") else None)
 
-    # What the first data decide.
-
     @property
-    def is_uninformed(self) -> bool:  # type: ignore[override]
-        """Whether there were too few cells to find edges by."""
+    def has_few_cells(self) -> bool:
+        """True if there were too few cells to find edges by."""
         if not isinstance(self.edges, str):
             return False
         enough = CELLS_A_BIN * self.bins if self.edges in ("frequency", "width") else LEAST_CELLS
         return any(cuts.cells < enough for cuts in self.cuts)
 
-    def shaped(self, x: Floats, codes: Codes, weight: Floats | None) -> Self:
-        """The family with the edges of this column."""
-        return self if self.cuts else self.changed(cuts=(cuts_of(self.edges, x, codes, weight, self.bins),))
-
-    def unshaped(self) -> Self:
-        """The family as it was before it saw any data."""
-        return self.changed(cuts=())
-
-    def shaped_as(self, other: Any) -> Self:
-        """The same edges where they are to be found in the same way, or are the ones that are given."""
-        if self.cuts or self.name != other.name or not other.cuts:
-            return self
-        same = self.shape == other.unshaped().shape or self.edges == other.cuts[0].edges
-        return self.changed(cuts=other.cuts) if same else self
-
-    def beside(self, others: list[Self]) -> Self:
-        """The family with the edges of all columns of a block."""
-        return self.changed(cuts=tuple(cuts for other in others for cuts in other.cuts))
-
-    def of_column(self, at: int) -> Self:
-        """The family with the edges of one column."""
-        return self.changed(cuts=self.cuts[at : at + 1])
-
-    def taken(self, columns: list[int]) -> Self:
+    def select_columns(self, columns: list[int]) -> Self:
         """The family of some columns of its block, with their edges."""
-        return super().taken(columns).changed(cuts=tuple(self.cuts[j] for j in columns))
+        return super().select_columns(columns).with_settings(cuts=tuple(self.cuts[j] for j in columns))
 
     # Bins are levels all of which are known.
 
@@ -161,7 +139,7 @@ class Binned(Smoothed, Family):
         return self._levels.params(self._counts(stats), class_weight)
 
     def form(self, params: CategoricalParams) -> Table:
-        """Look the bin up."""
+        """ColumnProfile the bin up."""
         form = self._levels.form(params)
         return Table(
             form.offsets, form.codes, form.sizes, form.values, names=[n for c in self.cuts for n in c.names]
@@ -179,31 +157,27 @@ class Binned(Smoothed, Family):
         """Dirichlet-multinomial, of the bins."""
         return self._levels.log_evidence(self._counts(stats), class_weight)
 
-    def pull(self, stats: Counts, class_weight: Floats) -> float:
+    def log_prior_density(self, stats: Counts, class_weight: Floats) -> float:
         """The log-likelihood of the pseudo-counts."""
-        return self._levels.pull(self._counts(stats), class_weight)
+        return self._levels.log_prior_density(self._counts(stats), class_weight)
 
     def counts_of_counts(self, stats: Counts) -> CountsOfCounts:
         """Every class of a column is a draw of its bins."""
         return self._levels.counts_of_counts(self._counts(stats))
 
-    def left_out(self, stats: Counts, x: Floats, c: Codes, j: Positions, w: Floats) -> Floats:
-        """Log of the share of the cell's bin without it."""
-        return self._levels.left_out(self._counts(stats), x, c, j, w)
-
-    def left_out_form(self, stats: Counts, w: Floats) -> Table:
-        """The shares of all bins without one cell each."""
-        return self._levels.left_out_form(self._counts(stats), w)
+    def left_out(self, stats: Counts, params: Any, row_weight: Floats | None) -> CellsLeftOut:
+        """That of levels, of all bins."""
+        return self._levels.left_out(self._counts(stats), params, row_weight)
 
     def outcomes(self, params: CategoricalParams) -> list[Floats]:
         """The bins."""
         return self._levels.outcomes(params)
 
-    def drawn(
+    def sample_parameters(
         self, stats: Counts, n: int, rng: np.random.Generator, class_weight: Floats
     ) -> CategoricalParams:
         """Probabilities of the bins from their posterior."""
-        return self._levels.drawn(self._counts(stats), n, rng, class_weight)
+        return self._levels.sample_parameters(self._counts(stats), n, rng, class_weight)
 
     def sample(self, params: CategoricalParams, y: Codes, rng: np.random.Generator) -> Floats:
         """Any cell of a bin is as good as another; the outermost end where the first data did."""
@@ -214,7 +188,7 @@ class Binned(Smoothed, Family):
             x[:, j] = bounds[at] + rng.random(len(y)) * (bounds[at + 1] - bounds[at])
         return x
 
-    def described(self, params: CategoricalParams) -> list[dict[str, Floats]]:
+    def describe(self, params: CategoricalParams) -> list[dict[str, Floats]]:
         """Probability of every bin."""
         p, offsets = np.exp(params.log_level), params.counts.offsets
         return [

@@ -3,28 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from numbers import Integral
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
-from sklearn.utils._param_validation import Interval, StrOptions
 
-from sunrise.arrays import Codes, Floats, Integers, Mask, Positions
-from sunrise.conjugate import Dirichlet, log, times_log
-from sunrise.derived import Fitted, Settings
-from sunrise.evidence import CountsOfCounts
-from sunrise.family import Family
-from sunrise.forms import Table
-from sunrise.given import given_parameters
-from sunrise.levels import natural
-from sunrise.look import Look
-from sunrise.single import DiscreteNB
-from sunrise.smoothing import Alpha, Smoothed
-from sunrise.special import log_rising
-from sunrise.stats import Counts, without_dust
-from sunrise.support import LEVELS, Support
-from sunrise.terms import LEVEL
+from sunrise._common.arrays import Codes, Floats, Integers, Mask, Positions
+from sunrise.data.levels import natural
+from sunrise.data.profile import ColumnProfile
+from sunrise.families.base import Family
+from sunrise.families.capabilities import Candidate
+from sunrise.families.left_out import CellsLeftOut
+from sunrise.families.readers import LEVELS as READ_LEVELS
+from sunrise.families.readers import NUMBERS, Reader
+from sunrise.families.smoothing import Alpha, Smoothed
+from sunrise.forms.table import Table
+from sunrise.numerics.conjugate import Dirichlet
+from sunrise.numerics.evidence import CountsOfCounts
+from sunrise.numerics.special import log, log_rising, times_log
+from sunrise.statistics.base import without_dust
+from sunrise.statistics.counts import Counts
+from sunrise.statistics.support import LEVELS, Support
+from sunrise.statistics.terms import LEVEL
 
 #: The most cells a table of all codes may have when it is asked for as an attribute.
 LARGEST_TABLE = 10_000_000
@@ -42,7 +41,7 @@ class CategoricalParams(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Categorical(Smoothed, Family):
+class Categorical(Smoothed, Candidate, Family):
     """Categories: x | c ~ Categorical(theta), theta ~ Dirichlet(alpha).
 
     Levels may be called anything; the possible ones are those seen in any class and those declared. With `coded`
@@ -54,6 +53,8 @@ class Categorical(Smoothed, Family):
 
     name = "categorical"
     terms = (LEVEL,)
+    complexity = 60
+    rule_order = 2
     alpha: Any = 1.0
     min_categories: Any = None
     unseen: str | None = None
@@ -68,16 +69,20 @@ class Categorical(Smoothed, Family):
             raise ValueError(f'missing is "ignore" or "level", not {self.missing!r}')
 
     @classmethod
-    def suits(cls, look: Look) -> str | None:
+    def reason_by_type(cls, profile: ColumnProfile) -> str | None:
         """Strings and categories, and whole numbers of which there are few."""
-        if look.kind == "level":
-            return f"{look.distinct} categories{look.told_numbers}"
-        return f"{look.distinct} different whole numbers" if look.whole and look.distinct <= 20 else None
+        if profile.kind == "level":
+            return f"{profile.distinct} categories{profile.numbers_text}"
+        return (
+            f"{profile.distinct} different whole numbers"
+            if profile.whole and profile.distinct <= 20
+            else None
+        )
 
     @classmethod
-    def may_be(cls, look: Look) -> bool:
+    def is_candidate(cls, profile: ColumnProfile) -> bool:
         """Whole numbers of which there are few."""
-        return look.whole and look.distinct <= 20
+        return profile.whole and profile.distinct <= 20
 
     @property
     def support(self) -> Support:
@@ -85,24 +90,14 @@ class Categorical(Smoothed, Family):
         return LEVELS
 
     @property
-    def reads_levels(self) -> bool:
-        """Unless they are codes already."""
-        return not self.coded
+    def reader(self) -> Reader:  # type: ignore[override]
+        """Levels by name, or codes as they are."""
+        return NUMBERS if self.coded else READ_LEVELS
 
     @property
-    def missing_is_level(self) -> bool:
-        """Whether a missing cell is a level of its own."""
-        return self.missing == "level"
-
-    @property
-    def refuses_unseen(self) -> bool:
-        """Whether a level that was never seen is an error."""
-        return self.unseen == "error"
-
-    @property
-    def shape(self) -> tuple[Any, ...]:
+    def statistics_key(self) -> tuple[Any, ...]:
         """Whether missing cells were counted shapes the statistics, too."""
-        return *super().shape, self.missing
+        return *super().statistics_key, self.missing
 
     def check(self, n_columns: int, n_classes: int | None = None) -> None:
         """Refuse settings that do not fit the columns."""
@@ -176,7 +171,7 @@ class Categorical(Smoothed, Family):
             found = rises - log_rising(total, stats.by_column(stats.weight))
         return np.where(proper, found, np.nan)
 
-    def pull(self, stats: Counts, class_weight: Floats) -> float:
+    def log_prior_density(self, stats: Counts, class_weight: Floats) -> float:
         """The log-likelihood of the pseudo-counts."""
         if self.estimate == "mle":
             return 0.0
@@ -216,16 +211,21 @@ class Categorical(Smoothed, Family):
         known = stats.by_column(stats.rows).sum(axis=0) > 0
         return CategoricalParams(stats, sizes, log_level, log_other, log_unseen, known)
 
-    def left_out(self, stats: Counts, x: Floats, c: Codes, j: Positions, w: Floats) -> Floats:
-        """Log of the share of the cell's level without it; NaN where its class never had it."""
+    def left_out(self, stats: Counts, params: Any, row_weight: Floats | None) -> CellsLeftOut:
+        """Look up the share of a level with one cell less."""
+        form = None if row_weight is None else self._form_without(stats, row_weight)
+        return CellsLeftOut(lambda x, c, j, w: self._score_without(stats, x, c, j, w), form)
+
+    def _score_without(self, stats: Counts, x: Floats, c: Codes, j: Positions, w: Floats) -> Floats:
+        """Log share of the level of each cell without the cell; NaN where its class never had the level."""
         place, n = self.form(self.params(stats, np.ones(1))).places(x, j), np.diff(stats.offsets)[j]
         if len(stats.codes) == 0:
             return np.full(len(x), np.nan)
         at = np.minimum(stats.offsets[j] + np.minimum(place, np.maximum(n - 1, 0)), len(stats.codes) - 1)
         return np.where(place < n, self._without(stats, c, at, j, w), np.nan)
 
-    def left_out_form(self, stats: Counts, w: Floats) -> Table:
-        """The shares of all levels without one cell each."""
+    def _form_without(self, stats: Counts, w: Floats) -> Table:
+        """The log shares of all levels, each with one cell less; `w` is the weight of a cell of each class."""
         params = self.params(stats, np.ones(1))
         every = np.arange(len(stats.codes))
         c = np.arange(len(stats.rows), dtype=np.int32)[:, None]
@@ -270,7 +270,7 @@ class Categorical(Smoothed, Family):
         return float(-np.log((cells == most).sum() + rest * (more == most))) if after == most else -np.inf
 
     def form(self, params: CategoricalParams) -> Table:
-        """Look the level up."""
+        """ColumnProfile the level up."""
         counts = params.counts
         n_columns, n_levels, column = counts.n_columns, len(counts.codes), counts.column
         values = np.zeros((n_levels + 2 * n_columns, len(params.log_level)))
@@ -295,7 +295,7 @@ class Categorical(Smoothed, Family):
             found.append(np.concatenate([params.log_level[:, first : first + n], others], axis=1))
         return found
 
-    def drawn(
+    def sample_parameters(
         self, stats: Counts, n: int, rng: np.random.Generator, class_weight: Floats
     ) -> CategoricalParams:
         """Probabilities from their posterior: gamma numbers, each divided by the sum of its column's."""
@@ -322,7 +322,7 @@ class Categorical(Smoothed, Family):
             x[:, j] = place if counts.is_named else counts.codes[levels][place]
         return x
 
-    def described(self, params: CategoricalParams) -> list[dict[str, Floats]]:
+    def describe(self, params: CategoricalParams) -> list[dict[str, Floats]]:
         """Probability of each level."""
         shown, p = [], np.exp(params.log_level)
         for j in range(params.counts.n_columns):
@@ -352,121 +352,3 @@ def every_code(params: CategoricalParams, seen: Floats, other: Floats) -> list[F
         table[:, counts.codes[levels]] = seen[:, levels]
         tables.append(table)
     return tables
-
-
-class CategoricalNB(DiscreteNB):
-    """Categorical naive Bayes: every column holds level codes 0, 1, 2, ...
-
-    Takes missing cells (NaN), which are left out of fit and of predict, and sparse input, where a cell that is
-    not stored has code 0. Only the codes that were seen take memory.
-
-    Parameters
-    ----------
-    alpha : float or array-like of shape (n_features,), default=1.0
-        Additive smoothing; 0 is maximum likelihood.
-    force_alpha : bool, default=True
-        If False, an alpha below 1e-10 is raised to it.
-    fit_prior : bool, default=True
-        Learn the class probabilities; if False they are equal.
-    class_prior : array-like, dict or None, default=None
-        Given class probabilities, in the order of `classes_` or by label.
-    min_categories : int, array-like of shape (n_features,) or None, default=None
-        Least number of categories per column.
-    unseen : {"ignore", "reserve", "error"}, default="ignore"
-        What a code beyond all categories gets at predict: its factor left out, the posterior mass of one more
-        cell, or an error.
-    class_weight : dict, "balanced" or None, default=None
-        Weights of the classes, which multiply the weights of their rows.
-    n_jobs : int or None, default=None
-        Threads; None means SUNRISE_THREADS, else OMP_NUM_THREADS, else all cores.
-
-    Examples
-    --------
-    >>> from sunrise import CategoricalNB
-    >>> model = CategoricalNB().fit([[0, 1], [0, 1], [1, 0], [2, 1]], ["n", "n", "n", "y"])
-    >>> model.predict_proba([[2, 1], [99, 1]]).round(3)
-    array([[0.474, 0.526],
-           [0.73 , 0.27 ]])
-    """
-
-    _takes = LEVELS
-
-    _parameter_constraints: dict[str, Any] = {
-        **DiscreteNB._parameter_constraints,
-        "min_categories": [None, "array-like", Interval(Integral, 1, None, closed="left")],
-        "unseen": [StrOptions({"ignore", "reserve", "error"})],
-    }
-
-    n_categories_ = Fitted(lambda self: self._fitted.params[0].sizes, "Number of categories of each column.")
-    category_count_ = Fitted(
-        lambda self: every_code(
-            self._fitted.params[0],
-            self._fitted.blocks[0].weight,
-            np.zeros_like(self._fitted.params[0].log_other),
-        ),
-        "Weight of each code, a table per column.",
-    )
-    feature_log_prob_ = Fitted(
-        lambda self: every_code(
-            self._fitted.params[0], self._fitted.params[0].log_level, self._fitted.params[0].log_other
-        ),
-        "Log probability of each code, a table per column.",
-    )
-
-    def __init__(
-        self,
-        *,
-        alpha: Any = 1.0,
-        force_alpha: bool = True,
-        fit_prior: bool = True,
-        class_prior: Any = None,
-        min_categories: Any = None,
-        unseen: str = "ignore",
-        class_weight: Any = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.alpha = alpha
-        self.force_alpha = force_alpha
-        self.fit_prior = fit_prior
-        self.class_prior = class_prior
-        self.min_categories = min_categories
-        self.unseen = unseen
-        self.class_weight = class_weight
-        self.n_jobs = n_jobs
-
-    def _settings(self) -> Settings:
-        alpha = Alpha.given(self.alpha, self.force_alpha)
-        family = Categorical(alpha, self.min_categories, self.unseen, coded=True)
-        return Settings(family, self._prior(), self.class_weight, self.n_jobs)
-
-    @classmethod
-    def from_parameters(
-        cls,
-        feature_prob: list[ArrayLike],
-        *,
-        classes: ArrayLike,
-        class_prior: Any = None,
-        feature_names: ArrayLike | None = None,
-        rows: float | None = None,
-        unseen: str = "ignore",
-    ) -> Self:
-        """Make a model from given probabilities, a table (classes x categories) per column, without data.
-
-        >>> from sunrise import CategoricalNB
-        >>> model = CategoricalNB.from_parameters([[[0.5, 0.3, 0.2], [0.2, 0.2, 0.6]]], classes=["a", "b"])
-        >>> model.predict([[2]])
-        array(['b'], dtype='<U1')
-        """
-        given = given_parameters(classes, class_prior, rows)
-        if len(feature_prob) == 0:
-            raise ValueError("feature_prob must hold a table of probabilities for each column")
-        tables = [given.shares(f"feature_prob[{j}]", table) for j, table in enumerate(feature_prob)]
-        sizes = np.array([table.shape[1] for table in tables], dtype=np.int64)
-        weight = np.concatenate(tables, axis=1) * given.seen
-        counts = Counts(
-            np.concatenate([[0], np.cumsum(sizes)]),
-            np.concatenate([np.arange(size) for size in sizes]),
-            np.broadcast_to(given.block_rows, weight.shape).copy(),
-            weight,
-        )
-        return cls(alpha=0.0, unseen=unseen)._from_stats(given, (counts,), len(tables), feature_names)

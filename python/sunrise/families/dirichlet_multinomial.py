@@ -3,37 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from numbers import Integral, Real
-from typing import Any, NamedTuple, NoReturn, Self
+from numbers import Real
+from typing import Any, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
-from scipy.special import gammaln
-from sklearn.utils._param_validation import Interval, StrOptions
 
-from sunrise import polya
-from sunrise.alert import alert
-from sunrise.arrays import Codes, Floats, Integers, Mask
-from sunrise.derived import Fitted, Settings
-from sunrise.estimator import COMMON_CONSTRAINTS
-from sunrise.family import Cells, Complaint, Family
-from sunrise.forms import Polya
-from sunrise.given import given_parameters
-from sunrise.single import OneFamily
-from sunrise.special import log_rising
-from sunrise.stats import Counts, RowCounts
-from sunrise.support import WHOLE_COUNTS, Support
-from sunrise.terms import COUNT
+from sunrise._common.arrays import Codes, Floats, Integers, Mask
+from sunrise._common.warnings import NotConvergedWarning, alert
+from sunrise.families.base import Family, Problem
+from sunrise.families.left_out import Cells, RowsLeftOut
+from sunrise.families.multinomial import log_multinomial_coefficient
+from sunrise.families.readers import ROWS
+from sunrise.forms.polya import Polya
+from sunrise.numerics import polya
+from sunrise.numerics.special import log_rising
+from sunrise.statistics.counts import Counts, RowCounts
+from sunrise.statistics.support import WHOLE_COUNTS, Support
+from sunrise.statistics.terms import COUNT
 
 #: Whole counts; a family that takes others is named where they are refused.
 BURSTY = replace(WHOLE_COUNTS, text=WHOLE_COUNTS.text + " (MultinomialNB takes any weights from 0)")
-
-
-class NotConvergedWarning(UserWarning):
-    """The likelihood of a Dirichlet-compound multinomial could still grow when the iterations ended.
-
-    Silence it with `warnings.filterwarnings("ignore", category=sunrise.NotConvergedWarning)`.
-    """
 
 
 class Convergence(NamedTuple):
@@ -69,7 +58,7 @@ class DirichletMultinomial(Family):
     name = "dirichlet_multinomial"
     terms = (COUNT,)
     joint = True
-    of_rows = True
+    reader = ROWS
     background: float = 0.1
     alpha: Any = None
     tol: float = 1e-12
@@ -95,27 +84,25 @@ class DirichletMultinomial(Family):
         """Whole counts."""
         return BURSTY
 
-    def complaint(self, stats: RowCounts) -> Complaint | None:
+    def find_problem(self, stats: RowCounts) -> Problem | None:
         """Refuse missing counts: what a row adds up to is then not known. A column without any count is no matter."""
         wrong = (stats.missing > 0) & stats.known
         if not wrong.any():
             return None
         j = int(np.argmax(wrong))
-        return Complaint(
+        return Problem(
             j,
             f"has {stats.missing[j]} missing counts, and {self.name} cannot learn from rows without a total. Give 0 "
             "where nothing was counted, leave those rows or the column out, or use multinomial, which can.",
         )
 
-    def thawed(self) -> Self:
-        """The family without its alphas, unless they were given."""
-        return self if self.common is None else self.changed(alpha=None, common=None, convergence=None)
-
-    def frozen(self, stats: Counts) -> Self:
-        """The family with its alphas: leave-one-out keeps them."""
+    def resolve(self, stats: Counts, again: bool = False) -> Self:
+        """The family with its alphas as numbers; given alphas stay in every step of EM."""
+        if again and self.common is not None:
+            return self.with_settings(alpha=None, common=None, convergence=None).resolve(stats)
         if self.alpha is not None:
             shape = len(stats.rows), stats.n_columns - 1
-            return self.changed(alpha=np.broadcast_to(self.alpha, shape))
+            return self.with_settings(alpha=np.broadcast_to(self.alpha, shape))
         found = polya.likeliest(stats, self.tol, self.max_iter)
         convergence, alpha = Convergence(*found[1:]), found.alpha
         share, common = 0.0 if self.estimate == "mle" else float(self.background), np.zeros(1)
@@ -130,27 +117,27 @@ class DirichletMultinomial(Family):
                 "itself. Raise max_iter, or tol.",
                 NotConvergedWarning,
             )
-        return self.changed(alpha=alpha, common=common, convergence=convergence)
+        return self.with_settings(alpha=alpha, common=common, convergence=convergence)
 
     def params(self, stats: Counts, class_weight: Floats) -> DirichletMultinomialParams:
         """The alphas; worked out from the counts of counts unless they are known."""
-        alpha = self.frozen(stats).alpha
+        alpha = self.resolve(stats).alpha
         return DirichletMultinomialParams(alpha, alpha.any(axis=0))
 
-    def pull(self, stats: Counts, class_weight: Floats) -> float:
+    def log_prior_density(self, stats: Counts, class_weight: Floats) -> float:
         """The alphas are those of greatest likelihood, unless a background is mixed in."""
         return 0.0 if self.estimate == "mle" or self.background == 0.0 else float("nan")
 
-    def log_evidence(self, stats: Counts, class_weight: Floats | None = None) -> Floats:
-        """There is none in closed form."""
-        return np.full((len(stats.rows), 1), np.nan)
+    def left_out(self, stats: Counts, params: Any, row_weight: Floats | None) -> RowsLeftOut:
+        """Alphas lose a row to first order."""
+        return RowsLeftOut(lambda block, y, w, n: self._score_without(stats, Cells.stored(block), y, w))
 
-    def left_out_rows(self, stats: Counts, rows: Cells, y: Codes, w: Floats) -> Floats:
+    def _score_without(self, stats: Counts, rows: Cells, y: Codes, w: Floats) -> Floats:
         """The score under alphas that lose what the row has to say of them, to first order.
 
         Infinite for rows that were never there.
         """
-        frozen, c = self.frozen(stats), y[rows.row]
+        frozen, c = self.resolve(stats), y[rows.row]
         alpha = np.asarray(frozen.alpha)
         known = np.asarray(alpha.any(axis=0))[rows.column]
         length = rows.by_row(np.where(known, rows.x, 0.0))
@@ -195,9 +182,9 @@ class DirichletMultinomial(Family):
         """A Polya urn for each class."""
         return Polya(params.alpha, params.known)
 
-    def log_carrier(self, x: Floats) -> Floats:
+    def log_base_measure(self, x: Floats) -> Floats:
         """Log of the multinomial coefficient of the observed counts."""
-        return np.asarray(gammaln(np.nansum(x, axis=1) + 1.0) - np.nansum(gammaln(x + 1.0), axis=1))
+        return log_multinomial_coefficient(x)
 
     def outcomes(self, params: DirichletMultinomialParams) -> Floats:
         """There are none: what is drawn next depends on what was drawn."""
@@ -212,141 +199,6 @@ class DirichletMultinomial(Family):
         drawn = [rng.multinomial(1, theta[c]) * (total[c] > 0) for c in y]
         return np.array(drawn, dtype=float).reshape(len(y), theta.shape[1])
 
-    def described(self, params: DirichletMultinomialParams) -> list[dict[str, Floats]]:
+    def describe(self, params: DirichletMultinomialParams) -> list[dict[str, Floats]]:
         """The alpha of each column."""
         return [{"alpha": alpha} for alpha in params.alpha.T]
-
-
-class DirichletMultinomialNB(OneFamily):
-    """Dirichlet-compound multinomial (Polya) naive Bayes: counts that come in bursts, such as words of documents.
-
-    What a document has said once it is likely to say again: unlike under a multinomial, a second occurrence is much
-    less of a surprise than the first. The alphas of a class are those of greatest likelihood; small sums of alphas are
-    bursty, and towards infinity the model is a multinomial. Takes dense or sparse whole counts. Missing counts (NaN)
-    are integrated out at predict; to fit, rows must be complete, but for columns that are missing altogether. Columns
-    of which nothing was ever counted say nothing.
-
-    `leave_one_out` is approximate: the alphas of what a row holds change by one round of their fixed point without it.
-
-    Parameters
-    ----------
-    background : float, default=0.1
-        The share of a class's alphas that is as in all classes together, so that nothing is impossible that any class
-        has seen; 0 is maximum likelihood.
-    alpha : array-like of shape (n_classes, n_features) or None, default=None
-        Given alphas, in the order of `classes_`, instead of fitted ones.
-    tol : float, default=1e-12
-        The relative change of the sum of the alphas at which they are found.
-    max_iter : int, default=100
-        The most rounds to find them; about seven are needed.
-    class_prior : array-like, dict, "fitted" or "uniform", default="fitted"
-        Class probabilities in the order of `classes_`, or by label.
-    class_weight : dict, "balanced" or None, default=None
-        Weights of the classes, which multiply the weights of their rows.
-    n_jobs : int or None, default=None
-        Threads; None means SUNRISE_THREADS, else OMP_NUM_THREADS, else all cores.
-
-    Examples
-    --------
-    >>> from sunrise import DirichletMultinomialNB
-    >>> rows = [[5, 0, 1], [0, 4, 2], [3, 3, 0], [1, 0, 6], [2, 2, 2], [3, 2, 2]]
-    >>> model = DirichletMultinomialNB().fit(rows, ["bursty"] * 4 + ["even"] * 2)
-    >>> model.predict([[6, 0, 0], [2, 3, 2]])
-    array(['bursty', 'even'], dtype='<U6')
-    """
-
-    _takes = BURSTY
-
-    _parameter_constraints: dict[str, Any] = {
-        "background": [Interval(Real, 0, 1, closed="left")],
-        "alpha": ["array-like", None],
-        "tol": [Interval(Real, 0, None, closed="left")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "class_prior": ["array-like", dict, StrOptions({"fitted", "uniform"})],
-        **COMMON_CONSTRAINTS,
-    }
-
-    alpha_ = Fitted(lambda self: self._fitted.params[0].alpha, "What each class holds of each column.")
-    concentration_ = Fitted(
-        lambda self: self._fitted.params[0].alpha.sum(axis=1),
-        "The sum of each class's alphas: small where counts are bursty, 1e12 where they are a multinomial's.",
-    )
-    convergence_ = Fitted(
-        lambda self: self._fitted.parts[0].family.convergence,
-        "How the alphas were found, class by class; None where they were given.",
-    )
-
-    n_iter_ = Fitted(
-        lambda self: int(np.max(getattr(self.convergence_, "iterations", 1), initial=1)),
-        "The most rounds that the alphas of a class took.",
-    )
-
-    def __init__(
-        self,
-        *,
-        background: float = 0.1,
-        alpha: Any = None,
-        tol: float = 1e-12,
-        max_iter: int = 100,
-        class_prior: Any = "fitted",
-        class_weight: Any = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.background = background
-        self.alpha = alpha
-        self.tol = tol
-        self.max_iter = max_iter
-        self.class_prior = class_prior
-        self.class_weight = class_weight
-        self.n_jobs = n_jobs
-
-    def _settings(self) -> Settings:
-        family = DirichletMultinomial(self.background, self.alpha, self.tol, self.max_iter)
-        return Settings(family, self.class_prior, self.class_weight, self.n_jobs)
-
-    @classmethod
-    def from_parameters(
-        cls,
-        alpha: ArrayLike,
-        *,
-        classes: ArrayLike,
-        class_prior: Any = None,
-        feature_names: ArrayLike | None = None,
-    ) -> Self:
-        """Make a model from given alphas (classes x columns), without data. No rows stand behind it to be updated.
-
-        >>> from sunrise import DirichletMultinomialNB
-        >>> model = DirichletMultinomialNB.from_parameters([[0.1, 0.1], [10, 10]], classes=["bursty", "even"])
-        >>> model.predict([[4, 0], [2, 2]])
-        array(['bursty', 'even'], dtype='<U6')
-        """
-        given = given_parameters(classes, class_prior, None)
-        table = given.matrix("alpha", alpha, lowest=0.0)
-        if (empty := ~table.any(axis=1)).any():
-            label = given.classes.tolist()[int(np.argmax(empty))]
-            raise ValueError(
-                f"alpha must be above 0 for some column in every class; for {label!r} it is all 0"
-            )
-        none = len(table), 0
-        counts = RowCounts(
-            np.zeros(table.shape[1] + 2, np.int64),
-            np.empty(0, np.int64),
-            np.empty(none, np.int64),
-            np.empty(none),
-        )
-        return cls(alpha=table)._from_stats(given, (counts,), table.shape[1], feature_names)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.poor_score = True  # the checks feed it numbers that are no counts
-        return tags
-
-    def _refuse_fixed_parameters(self) -> None:
-        if self.__dict__.get("_fixed"):
-            self._refuse()
-
-    def _refuse(self) -> NoReturn:
-        raise ValueError(
-            f"This {type(self).__name__} was made from given alphas. No rows stand behind them, so it cannot be "
-            "updated, merged or asked for leave-one-out. Fit one to data."
-        )

@@ -7,15 +7,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sunrise.arrays import Codes, Floats, Mask
-from sunrise.conjugate import Gamma, log
-from sunrise.family import Complaint, Family
-from sunrise.forms import Form, Linear, Pointwise
-from sunrise.information import CUTS
-from sunrise.priors import LEAST, TwoNumbers, as_classes, too_large
-from sunrise.stats import Sums
-from sunrise.support import Support
-from sunrise.terms import X
+from sunrise._common.arrays import Codes, Floats, Mask
+from sunrise.families.base import Family, Problem
+from sunrise.families.capabilities import Conjugate
+from sunrise.families.priors import LEAST, TwoNumbers, as_classes, too_large
+from sunrise.forms.base import Form
+from sunrise.forms.linear import Linear
+from sunrise.forms.pointwise import Pointwise
+from sunrise.numerics.conjugate import Gamma
+from sunrise.numerics.quadrature import CUTS
+from sunrise.numerics.special import log
+from sunrise.statistics.sums import Sums
+from sunrise.statistics.support import Support
+from sunrise.statistics.terms import X
 
 
 class ExponentialParams(NamedTuple):
@@ -29,7 +33,7 @@ class ExponentialParams(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Exponential(TwoNumbers, Family):
+class Exponential(TwoNumbers, Conjugate, Family):
     """Waiting times: x | c ~ Exponential(rate), rate ~ Gamma(prior_shape, prior_rate).
 
     The prior is worth `prior_shape` rows that add up to `prior_rate`, which is the column's mean unless given: so the
@@ -53,17 +57,17 @@ class Exponential(TwoNumbers, Family):
         """Numbers from 0."""
         return Support("a number, 0 or more", lowest=0.0)
 
-    def complaint(self, stats: Sums) -> Complaint | None:
+    def find_problem(self, stats: Sums) -> Problem | None:
         """Refuse numbers whose sums leave the range of floats."""
         return too_large(stats.x)
 
     def posterior(self, stats: Sums) -> Gamma:
         """Gamma(shape + rows, rate + sum)."""
-        return Gamma(self.prior_shape + stats.seen, np.maximum(self.prior_rate + stats.x, LEAST))
+        return Gamma(self.prior_shape + stats.observed_weight, np.maximum(self.prior_rate + stats.x, LEAST))
 
     @property
-    def pools_where_blind(self) -> bool:
-        """It has, unless there is a prior whose estimate is a rate."""
+    def pools_unobserved(self) -> bool:
+        """True unless there is a prior whose estimate is a rate."""
         least = 1.0 if self.estimate == "map" else 0.0
         return self.estimate == "mle" or bool((np.asarray(self.prior_shape) <= least).any())
 
@@ -71,11 +75,11 @@ class Exponential(TwoNumbers, Family):
         """As many rows as its strength, of the column's mean."""
         return strength, strength * stats.pooled().mean[0]
 
-    def frozen(self, stats: Sums) -> Exponential:
+    def resolve(self, stats: Sums, again: bool = False) -> Exponential:
         """The family with the numbers of its prior."""
         if self.prior is None and self.prior_rate is None:
-            return self.changed(prior_rate=stats.pooled().mean[0])
-        return super().frozen(stats)  # type: ignore[no-any-return]
+            return self.with_settings(prior_rate=stats.pooled().mean[0])
+        return super().resolve(stats)  # type: ignore[no-any-return]
 
     def log_evidence(self, stats: Sums, class_weight: Floats | None = None) -> Floats:
         """Closed form; a column that says nothing adds nothing."""
@@ -123,13 +127,15 @@ class Exponential(TwoNumbers, Family):
         """Exponential waiting times."""
         return rng.exponential(1.0 / params.rate[y])
 
-    def drawn(self, stats: Sums, n: int, rng: np.random.Generator, class_weight: Floats) -> ExponentialParams:
+    def sample_parameters(
+        self, stats: Sums, n: int, rng: np.random.Generator, class_weight: Floats
+    ) -> ExponentialParams:
         """Rates from their posterior."""
         known = self._known(stats)
         return ExponentialParams(
             np.where(known, as_classes(self.posterior(stats).sample(n, rng)), 1.0), known
         )
 
-    def described(self, params: ExponentialParams) -> list[dict[str, Floats]]:
+    def describe(self, params: ExponentialParams) -> list[dict[str, Floats]]:
         """The rates."""
         return [{"rate": rate} for rate in params.rate.T]

@@ -8,17 +8,27 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import gammaincinv, gammaln
 
-from sunrise.arrays import Codes, Floats, Mask
-from sunrise.conjugate import log
-from sunrise.family import Complaint, Family
-from sunrise.forms import Linear, side_by_side
-from sunrise.information import CUTS
-from sunrise.look import Look
-from sunrise.priors import LEAST, PooledRow, beyond, forgotten, rounding, same_cells, too_large, with_spread
-from sunrise.special import digamma_lag
-from sunrise.stats import Sums
-from sunrise.support import POSITIVE, Support
-from sunrise.terms import LOG, X
+from sunrise._common.arrays import Codes, Floats, Mask
+from sunrise.data.profile import ColumnProfile
+from sunrise.families.base import Family, Problem
+from sunrise.families.capabilities import Candidate
+from sunrise.families.priors import (
+    LEAST,
+    PooledRow,
+    beyond,
+    forgotten,
+    rounding,
+    same_cells,
+    too_large,
+    with_spread,
+)
+from sunrise.forms.base import side_by_side
+from sunrise.forms.linear import Linear
+from sunrise.numerics.quadrature import CUTS
+from sunrise.numerics.special import digamma_lag, log
+from sunrise.statistics.sums import Sums
+from sunrise.statistics.support import POSITIVE, Support
+from sunrise.statistics.terms import LOG, X
 
 
 def shape_of(gap: Floats) -> Floats:
@@ -49,7 +59,7 @@ def _gap(mean: Floats, mean_log: Floats) -> Floats:
 
 
 @dataclass(frozen=True)
-class Gamma(PooledRow, Family):
+class Gamma(PooledRow, Candidate, Family):
     """Positive numbers: x | c ~ Gamma(shape, rate), of maximum likelihood with one more row of the pooled terms.
 
     A `prior` of one's own is such a row: its mean of x and of log x.
@@ -57,22 +67,23 @@ class Gamma(PooledRow, Family):
 
     name = "gamma"
     terms = (X,)
+    complexity = 30
     prior: Any = None
 
     def __post_init__(self) -> None:
         self.check_row(2)
 
     @classmethod
-    def may_be(cls, look: Look) -> bool:
+    def is_candidate(cls, profile: ColumnProfile) -> bool:
         """Numbers above 0."""
-        return look.low > 0
+        return profile.low > 0
 
     @property
     def support(self) -> Support:
         """Numbers above 0, and their logarithms."""
         return replace(POSITIVE, views=(X, LOG))
 
-    def complaint(self, stats: Sums) -> Complaint | None:
+    def find_problem(self, stats: Sums) -> Problem | None:
         """Refuse numbers whose sums leave the range of floats."""
         if complaint := too_large(stats.x, n_views=2):
             return complaint
@@ -82,7 +93,7 @@ class Gamma(PooledRow, Family):
             self, stats, _gap(np.where(stats.x[:, ::2] > 0, mean[:, ::2], 1.0), mean[:, 1::2]), blur
         )
 
-    def possible(self, stats: Sums) -> Mask:
+    def is_attainable(self, stats: Sums) -> Mask:
         """No mean of terms is beyond what single cells have."""
         mean = np.where(stats.x[:, ::2] > 0, stats.mean[:, ::2], 1e-300)
         return beyond(stats, _gap(mean, stats.mean[:, 1::2]))
@@ -104,7 +115,7 @@ class Gamma(PooledRow, Family):
         x, log_x = (np.where(params.known, weight, 0.0) for weight in (-params.rate, params.shape))
         return Linear(base=side_by_side(base, np.zeros_like(base)), x=side_by_side(x, log_x))
 
-    def carrier(self, x: Floats) -> Floats:
+    def log_base_measure(self, x: Floats) -> Floats:
         """- log x"""
         return np.asarray(-LOG.of(x))
 
@@ -117,7 +128,7 @@ class Gamma(PooledRow, Family):
         """Gamma numbers; what is too small for a float is the smallest one."""
         return np.maximum(rng.gamma(params.shape[y], 1.0 / params.rate[y]), self.support.lowest)
 
-    def described(self, params: GammaParams) -> list[dict[str, Floats]]:
+    def describe(self, params: GammaParams) -> list[dict[str, Floats]]:
         """Shapes and rates."""
         columns = zip(params.shape.T, params.rate.T, strict=True)
         return [{"shape": shape, "rate": rate} for shape, rate in columns]

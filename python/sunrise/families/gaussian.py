@@ -3,25 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from numbers import Real
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy.special import ndtri
-from sklearn.utils._param_validation import Interval, StrOptions
 
-from sunrise.arrays import Codes, Floats, Mask, Positions
-from sunrise.conjugate import NormalInverseGamma
-from sunrise.derived import Fitted, Settings
-from sunrise.estimator import COMMON_CONSTRAINTS
-from sunrise.family import Complaint, Family
-from sunrise.forms import Form, Linear, Removal
-from sunrise.given import given_parameters
-from sunrise.information import CUTS
-from sunrise.look import Look
-from sunrise.moments import Moments
-from sunrise.priors import (
+from sunrise._common.arrays import Codes, Floats, Mask
+from sunrise.data.profile import ColumnProfile
+from sunrise.families.base import Family, Problem
+from sunrise.families.capabilities import Candidate, Conjugate
+from sunrise.families.left_out import CellsLeftOut
+from sunrise.families.priors import (
     NormalPrior,
     as_classes,
     check_priors,
@@ -31,10 +23,15 @@ from sunrise.priors import (
     student,
     too_large,
 )
-from sunrise.single import OneFamily
-from sunrise.stats import per_row
-from sunrise.support import REAL, Support
-from sunrise.terms import X2, X
+from sunrise.forms.base import Form
+from sunrise.forms.linear import Linear
+from sunrise.forms.removal import Removal
+from sunrise.numerics.normal_inverse_gamma import NormalInverseGamma
+from sunrise.numerics.quadrature import CUTS
+from sunrise.statistics.base import per_row
+from sunrise.statistics.moments import Moments
+from sunrise.statistics.support import REAL, Support
+from sunrise.statistics.terms import X2, X
 
 
 class GaussianParams(NamedTuple):
@@ -50,10 +47,10 @@ class GaussianParams(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Gaussian(NormalPrior, Family):
+class Gaussian(NormalPrior, Conjugate, Candidate, Family):
     """Numbers: x | c ~ Normal(mean, variance).
 
-    Mean and variance are estimated under a prior in the column's own units (`sunrise.priors`). With
+    Mean and variance are estimated under a prior in the column's own units (`sunrise.families.priors`). With
     `var_smoothing` they are the sample's own, and that share of the largest variance of a column is added to
     every variance, as scikit-learn does (`epsilon` is that number itself); with `laplace` the variance is
     (SSE + 1) / (n + 1). With `shared_variance` the classes of a column have one variance, which makes the log-odds
@@ -66,6 +63,8 @@ class Gaussian(NormalPrior, Family):
 
     name = "gaussian"
     terms = (X, X2)
+    complexity = 10
+    rule_order = 4
     var_smoothing: float | None = None
     laplace: bool = False
     shared_variance: bool = False
@@ -84,16 +83,18 @@ class Gaussian(NormalPrior, Family):
         return self.var_smoothing is not None or self.epsilon is not None or self.laplace
 
     @classmethod
-    def suits(cls, look: Look) -> str | None:
+    def reason_by_type(cls, profile: ColumnProfile) -> str | None:
         """Any number."""
-        if look.kind != "number":
+        if profile.kind == "sparse":
+            return "a sparse matrix of numbers" if profile.low < 0 else None
+        if profile.kind != "number":
             return None
-        if look.counts:
-            return f"whole numbers {look.told_dispersion}"
-        return "whole numbers" if look.whole else "measurements"
+        if profile.counts:
+            return f"whole numbers {profile.dispersion_text}"
+        return "whole numbers" if profile.whole else "measurements"
 
     @classmethod
-    def may_be(cls, look: Look) -> bool:
+    def is_candidate(cls, profile: ColumnProfile) -> bool:
         """Any numbers."""
         return True
 
@@ -102,7 +103,7 @@ class Gaussian(NormalPrior, Family):
         """Any finite number."""
         return REAL
 
-    def complaint(self, stats: Moments) -> Complaint | None:
+    def find_problem(self, stats: Moments) -> Problem | None:
         """Refuse numbers whose squares leave the range of floats, and those without a variance of likelihood."""
         if complaint := too_large(stats.x2, "too large for their squares to be added (beyond 1e150)"):
             return complaint
@@ -113,15 +114,15 @@ class Gaussian(NormalPrior, Family):
             squares = squares.sum(axis=0, keepdims=True)
         return no_likelihood(self, (stats.rows > 0) & (squares == 0))
 
-    def frozen(self, stats: Moments) -> Gaussian:
+    def resolve(self, stats: Moments, again: bool = False) -> Gaussian:
         """The family with the numbers of its prior, or of its floor."""
         if not self._unlike_a_prior:
-            return super().frozen(stats)  # type: ignore[no-any-return]
+            return super().resolve(stats)  # type: ignore[no-any-return]
         if self.epsilon is not None or self.laplace:
             return self
         pooled = stats.pooled()
         largest = float(per_row(pooled.squared_error, pooled).max(initial=0.0))
-        return self.changed(epsilon=(self.var_smoothing or 0.0) * largest)
+        return self.with_settings(epsilon=(self.var_smoothing or 0.0) * largest)
 
     def params(self, stats: Moments, class_weight: Floats) -> GaussianParams:
         """Means and variances by the estimate; a class that saw nothing of a column has the column's own."""
@@ -143,7 +144,7 @@ class Gaussian(NormalPrior, Family):
         pooled = stats.pooled()
         seen = np.broadcast_to(stats.rows > 0, stats.x.shape)
         mean = np.where(seen, stats.mean, pooled.mean)
-        squares, weight = stats.squared_error, stats.seen
+        squares, weight = stats.squared_error, stats.observed_weight
         if self.shared_variance:
             squares, weight = squares.sum(axis=0, keepdims=True), weight.sum(axis=0, keepdims=True)
         if self.laplace:
@@ -154,21 +155,65 @@ class Gaussian(NormalPrior, Family):
         return GaussianParams(mean, var, epsilon, stats.observed > 0)
 
     @property
-    def pools_where_blind(self) -> bool:
-        """It has, unless there is a prior."""
-        return self._unlike_a_prior or super().pools_where_blind
+    def pools_unobserved(self) -> bool:
+        """True unless there is a prior."""
+        return self._unlike_a_prior or super().pools_unobserved
 
     def removal(self, stats: Moments, w: Floats) -> Removal | None:
-        """How cells are taken out of their class; a shared variance would change every class."""
+        """The closed form of a cell's score without itself; a shared variance changes every class instead."""
         if self.shared_variance:
             return None
         if self._unlike_a_prior:
             return own_removal(stats, w[:, None], self.epsilon or 0.0, self.laplace)
         return super().removal(stats, w)
 
-    def left_out(self, stats: Moments, x: Floats, c: Codes, j: Positions, w: Floats) -> Floats:
-        """As any, unless a shared variance loses the cell in every class."""
-        return np.full(len(x), np.nan) if self.shared_variance else super().left_out(stats, x, c, j, w)
+    def left_out(self, stats: Moments, params: GaussianParams, row_weight: Floats | None) -> CellsLeftOut:
+        """Cells leave the mean and the variance of their class; a shared variance changes for every class."""
+        if not self.shared_variance:
+            return super().left_out(stats, params, row_weight)
+        return CellsLeftOut(
+            lambda x, c, j, w: np.full(len(x), np.nan),
+            score_all=lambda x, y, w: self._score_all_without(stats, params, x, y, w),
+            pools_unobserved=self.pools_unobserved,
+        )
+
+    def _score_all_without(
+        self, stats: Moments, params: GaussianParams, x: Floats, y: Codes, w: Floats
+    ) -> Floats:
+        """Scores of all classes without the cell, rows x classes x columns, where classes share a variance.
+
+        The cell leaves the mean of its own class and the variance of all classes. NaN where nothing is left of the
+        class and column, or no variance.
+        """
+        scores = np.zeros((len(x), *params.mean.shape))
+        i, j = np.nonzero(~np.isnan(x) & params.known)
+        c, cells = y[i], x[i, j]
+        rest = stats.without_cells(cells[:, None], c, j, w[i])
+        means = np.array(params.mean[:, j])  # classes x cells
+        if self._unlike_a_prior or self.estimate == "mle":
+            own, left = stats.squared_error[c, j], rest.squared_error[0]
+            weight = np.broadcast_to(stats.observed_weight, stats.x.shape).sum(axis=0)[j] - w[i]
+            squares = stats.squared_error.sum(axis=0)[j] - own + left
+            means[c, np.arange(len(c))] = rest.mean[0]
+            added = 1.0 if self.laplace else 0.0
+            with np.errstate(invalid="ignore", divide="ignore"):
+                var = (squares + added) / (weight + added) + (0.0 if self.laplace else self.epsilon or 0.0)
+                cell_scores = -0.5 * (np.log(2.0 * np.pi * var) + (cells - means) ** 2 / var)
+        else:
+            before, all_classes = super().posterior(stats), self.posterior(stats)
+            after = self.for_cells(c, j).with_settings(shared_variance=False).posterior(rest)
+            a = all_classes.a[c, j] - before.a[c, j] + after.a[0]
+            b = all_classes.b[c, j] - before.b[c, j] + after.b[0]
+            kappa = np.array(all_classes.kappa[:, j])
+            means[c, np.arange(len(c))], kappa[c, np.arange(len(c))] = after.m[0], after.kappa[0]
+            if self.estimate == "predictive":
+                cell_scores = NormalInverseGamma(means, kappa, a, b).log_predictive(cells)
+            else:
+                var = b / (a + 1.0 + 0.5 * len(stats.rows)) if self.estimate == "map" else b / (a - 1.0)
+                cell_scores = -0.5 * (np.log(2.0 * np.pi * var) + (cells - means) ** 2 / var)
+        unknown = (rest.rows[0] <= 0) | ~np.isfinite(cell_scores).all(axis=0)
+        scores[i, :, j] = np.where(unknown, np.nan, cell_scores).T
+        return scores
 
     def posterior(self, stats: Moments) -> NormalInverseGamma:
         """Normal-inverse-gamma of the mean and the variance."""
@@ -201,16 +246,16 @@ class Gaussian(NormalPrior, Family):
         spare = (1.0 - 1.0 / len(stats.rows)) * of_variance
         return np.where(self.known(stats), found - spare, 0.0)
 
-    def pull(self, stats: Moments, class_weight: Floats) -> float:
+    def log_prior_density(self, stats: Moments, class_weight: Floats) -> float:
         """That of its prior; there is none for smoothing that is no prior, nor here for a variance of all classes."""
         if self._unlike_a_prior and self.epsilon == 0.0 and not self.laplace:
             return 0.0
         no_prior = self._unlike_a_prior or self.shared_variance
-        return float("nan") if no_prior else super().pull(stats, class_weight)
+        return float("nan") if no_prior else super().log_prior_density(stats, class_weight)
 
     def log_measure(self, stats: Moments) -> Floats:
         """log(2 pi) / 2 of every cell."""
-        return np.asarray(-0.5 * np.log(2.0 * np.pi) * stats.seen)
+        return np.asarray(-0.5 * np.log(2.0 * np.pi) * stats.observed_weight)
 
     def form(self, params: GaussianParams) -> Form:
         """Squares about the class means; of the predictive distribution those of a Student's t.
@@ -232,7 +277,9 @@ class Gaussian(NormalPrior, Family):
         """Normal numbers; the scale is the standard deviation."""
         return rng.normal(params.mean[y], np.sqrt(params.var[y]))
 
-    def drawn(self, stats: Moments, n: int, rng: np.random.Generator, class_weight: Floats) -> GaussianParams:
+    def sample_parameters(
+        self, stats: Moments, n: int, rng: np.random.Generator, class_weight: Floats
+    ) -> GaussianParams:
         """Means and variances from their posterior."""
         self.posterior(stats)  # refuses smoothing that is no prior
         mean, var = self.draw(stats, n, rng)
@@ -246,103 +293,10 @@ class Gaussian(NormalPrior, Family):
             var = as_classes(one)
         return GaussianParams(mean, var, 0.0, self.known(stats))
 
-    def described(self, params: GaussianParams) -> list[dict[str, Floats]]:
+    def describe(self, params: GaussianParams) -> list[dict[str, Floats]]:
         """Means and standard deviations."""
         return [{"mean": m, "sd": sd} for m, sd in zip(params.mean.T, np.sqrt(params.var).T, strict=True)]
 
     def centre(self, stats: Moments) -> Floats:
         """The column means: squares about 0 would cancel for columns far from it."""
         return np.asarray(stats.pooled().mean[0])
-
-
-class GaussianNB(OneFamily):
-    """Gaussian naive Bayes.
-
-    Takes dense or sparse numbers with missing cells (NaN), which are left out of fit and of predict.
-    `partial_fit` on any split of the data equals `fit` on all of it.
-
-    Parameters
-    ----------
-    priors : array-like, dict, "fitted", "uniform" or None, default=None
-        Class probabilities in the order of `classes_`, or by label; None fits them.
-    var_smoothing : float, default=1e-9
-        This share of the largest column variance is added to every variance.
-    laplace : bool, default=False
-        Smooth the variances as (SSE + 1) / (n + 1) instead of by `var_smoothing`.
-    shared_variance : bool, default=False
-        One variance per column for all classes; the log-odds are then linear in x (logistic regression).
-    class_weight : dict, "balanced" or None, default=None
-        Weights of the classes, which multiply the weights of their rows.
-    n_jobs : int or None, default=None
-        Threads; None means SUNRISE_THREADS, else OMP_NUM_THREADS, else all cores.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from sunrise import GaussianNB
-    >>> X = np.array([[1.0, 2.0], [1.2, np.nan], [3.0, 0.5], [3.3, 0.1]])
-    >>> model = GaussianNB().fit(X, ["a", "a", "b", "b"])
-    >>> model.predict([[1.1, np.nan], [np.nan, 0.2]])
-    array(['a', 'b'], dtype='<U1')
-    """
-
-    _parameter_constraints: dict[str, Any] = {
-        "priors": ["array-like", dict, StrOptions({"fitted", "uniform"}), None],
-        "var_smoothing": [Interval(Real, 0, None, closed="left")],
-        "laplace": ["boolean"],
-        "shared_variance": ["boolean"],
-        **COMMON_CONSTRAINTS,
-    }
-
-    theta_ = Fitted(lambda self: self._fitted.params[0].mean, "Mean of each column per class.")
-    var_ = Fitted(lambda self: self._fitted.params[0].var, "Variance of each column per class.")
-    epsilon_ = Fitted(lambda self: self._fitted.params[0].epsilon, "What was added to every variance.")
-
-    def __init__(
-        self,
-        *,
-        priors: Any = None,
-        var_smoothing: float = 1e-9,
-        laplace: bool = False,
-        shared_variance: bool = False,
-        class_weight: Any = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.priors = priors
-        self.var_smoothing = var_smoothing
-        self.laplace = laplace
-        self.shared_variance = shared_variance
-        self.class_weight = class_weight
-        self.n_jobs = n_jobs
-
-    def _settings(self) -> Settings:
-        family = Gaussian(float(self.var_smoothing), self.laplace, self.shared_variance)
-        return Settings(family, self.priors, self.class_weight, self.n_jobs)
-
-    @classmethod
-    def from_parameters(
-        cls,
-        theta: ArrayLike,
-        var: ArrayLike,
-        *,
-        classes: ArrayLike,
-        class_prior: Any = None,
-        feature_names: ArrayLike | None = None,
-        rows: float | None = None,
-    ) -> Self:
-        """Make a model from given means and variances (classes x columns), without data.
-
-        >>> from sunrise import GaussianNB
-        >>> model = GaussianNB.from_parameters([[-1.0], [1.0]], [[1.0], [1.0]], classes=["-", "+"])
-        >>> model.predict_proba([[0.0]])
-        array([[0.5, 0.5]])
-        """
-        given = given_parameters(classes, class_prior, rows)
-        mean, variance = given.matrix("theta", theta), given.matrix("var", var, lowest=0.0)
-        if mean.shape != variance.shape:
-            raise ValueError(
-                f"theta and var must have one shape; they have {mean.shape} and {variance.shape}"
-            )
-        n = given.seen
-        moments = Moments.about_mean(given.block_rows, n, mean, variance * n)
-        return cls(var_smoothing=0.0)._from_stats(given, (moments,), mean.shape[1], feature_names)

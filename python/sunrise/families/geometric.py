@@ -7,17 +7,20 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sunrise.arrays import Codes, Floats, Mask
-from sunrise.conjugate import Beta, log
-from sunrise.family import Family
-from sunrise.forms import Form, Linear, Pointwise
-from sunrise.information import MOST_COUNTS
-from sunrise.look import Look
-from sunrise.priors import TwoNumbers, as_classes
-from sunrise.special import log_rising
-from sunrise.stats import Sums
-from sunrise.support import WHOLE_COUNTS, Support
-from sunrise.terms import X
+from sunrise._common.arrays import Codes, Floats, Mask
+from sunrise.data.profile import ColumnProfile
+from sunrise.families.base import Family
+from sunrise.families.capabilities import Candidate, Conjugate
+from sunrise.families.priors import TwoNumbers, as_classes
+from sunrise.forms.base import Form
+from sunrise.forms.linear import Linear
+from sunrise.forms.pointwise import Pointwise
+from sunrise.numerics.conjugate import Beta
+from sunrise.numerics.quadrature import MOST_COUNTS
+from sunrise.numerics.special import log, log_rising
+from sunrise.statistics.sums import Sums
+from sunrise.statistics.support import WHOLE_COUNTS, Support
+from sunrise.statistics.terms import X
 
 
 class GeometricParams(NamedTuple):
@@ -32,7 +35,7 @@ class GeometricParams(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Geometric(TwoNumbers, Family):
+class Geometric(TwoNumbers, Conjugate, Candidate, Family):
     """Failures before the first success: P(x | c) = p (1 - p)^x, p ~ Beta(prior_a, prior_b).
 
     The prior is worth `prior_a` rows that hold `prior_b` failures together; `prior` may give both, as a Beta, or
@@ -42,7 +45,7 @@ class Geometric(TwoNumbers, Family):
     name = "geometric"
     terms = (X,)
     conjugate = Beta
-    pools_where_blind = True
+    complexity = 50
     numbers = ("prior_a", "prior_b")
     without_prior = {"prior_a": 0.0, "prior_b": 0.0}
     prior_a: Any = 1.0
@@ -53,9 +56,9 @@ class Geometric(TwoNumbers, Family):
         self.read_prior()
 
     @classmethod
-    def may_be(cls, look: Look) -> bool:
+    def is_candidate(cls, profile: ColumnProfile) -> bool:
         """Counts."""
-        return look.counts
+        return profile.counts
 
     @property
     def support(self) -> Support:
@@ -64,13 +67,13 @@ class Geometric(TwoNumbers, Family):
 
     def posterior(self, stats: Sums) -> Beta:
         """Beta(a + rows, b + failures): every row ends with one success."""
-        return Beta(self.prior_a + stats.seen, self.prior_b + stats.x)
+        return Beta(self.prior_a + stats.observed_weight, self.prior_b + stats.x)
 
     def scaled_prior(self, stats: Sums, strength: float) -> tuple[Any, Any]:
         """As many rows and failures as its strength, in the column's proportion."""
         pooled = stats.pooled()
         # Of a column of zeros: as if there were one failure in one more row.
-        mean = np.where(pooled.x > 0, pooled.mean, 1.0 / (pooled.seen + 1.0))[0]
+        mean = np.where(pooled.x > 0, pooled.mean, 1.0 / (pooled.observed_weight + 1.0))[0]
         return strength / (1.0 + mean), strength * mean / (1.0 + mean)
 
     def params(self, stats: Sums, class_weight: Floats) -> GeometricParams:
@@ -110,11 +113,13 @@ class Geometric(TwoNumbers, Family):
         trials = rng.geometric(np.exp(params.log_p)[y]).astype(float)
         return np.minimum(trials - 1.0, self.support.highest)
 
-    def drawn(self, stats: Sums, n: int, rng: np.random.Generator, class_weight: Floats) -> GeometricParams:
+    def sample_parameters(
+        self, stats: Sums, n: int, rng: np.random.Generator, class_weight: Floats
+    ) -> GeometricParams:
         """Probabilities from their posterior."""
         p = as_classes(self.or_pooled(stats, self.posterior).sample(n, rng))
         return GeometricParams(log(p), log(1.0 - p), stats.known)
 
-    def described(self, params: GeometricParams) -> list[dict[str, Floats]]:
+    def describe(self, params: GeometricParams) -> list[dict[str, Floats]]:
         """The probabilities of success."""
         return [{"p": np.exp(log_p)} for log_p in params.log_p.T]

@@ -5,27 +5,24 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from numbers import Integral, Real
 from typing import Any, NamedTuple
-from weakref import WeakKeyDictionary
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions
 
-from sunrise.arrays import Codes, Floats, Mask, Positions
-from sunrise.bandwidth import RULES, bandwidth
-from sunrise.conjugate import log
-from sunrise.density import Bounds, Density, Sums
-from sunrise.derived import Fitted, Settings
-from sunrise.estimator import COMMON_CONSTRAINTS
-from sunrise.family import Complaint, Family
-from sunrise.forms import Form, Pointwise
-from sunrise.look import Look
-from sunrise.single import OneFamily
-from sunrise.stats import without_dust
-from sunrise.support import REAL, Support
-from sunrise.terms import VALUE
-from sunrise.values import Values, nodes, on_grid
+from sunrise._common.arrays import Codes, Floats, Mask, Positions
+from sunrise.data.profile import ColumnProfile
+from sunrise.families.base import Family, Problem
+from sunrise.families.capabilities import Candidate
+from sunrise.families.left_out import CellsLeftOut
+from sunrise.forms.base import Form
+from sunrise.forms.kernel_density import Bounds, Density, Sums
+from sunrise.forms.pointwise import Pointwise
+from sunrise.numerics.bandwidth import bandwidth, given_bandwidth
+from sunrise.numerics.special import log
+from sunrise.statistics.base import without_dust
+from sunrise.statistics.empirical import Values, given_grid, nodes, on_grid
+from sunrise.statistics.support import REAL, Support
+from sunrise.statistics.terms import VALUE
 
 #: The most points between which the density of a class and column is integrated.
 _MOST_MARKS = 4096
@@ -54,12 +51,8 @@ class KernelParams(NamedTuple):
     copies: int = 1
 
 
-#: The form of the statistics that cells were last taken out of, with the family it is of.
-_FORMS: WeakKeyDictionary[Values, tuple[Any, Any]] = WeakKeyDictionary()
-
-
 @dataclass(frozen=True)
-class Kernel(Family):
+class Kernel(Candidate, Family):
     """Numbers of any distribution: the density of a class is a Gaussian about each of its values, and a share of all's.
 
     With n values (by weight) it is (n kde + pooled) / (n + 1), where kde is the mean of the class's own kernels and
@@ -91,8 +84,8 @@ class Kernel(Family):
     """
 
     name = "kernel"
-    costs_pairs = True
     terms = (VALUE,)
+    complexity = 80
     bandwidth: Any = "silverman"
     lower: float | None = None
     upper: float | None = None
@@ -102,7 +95,7 @@ class Kernel(Family):
     shared_bandwidth: bool = field(default=True, kw_only=True)
 
     def __post_init__(self) -> None:
-        self._check_bandwidth()
+        object.__setattr__(self, "bandwidth", given_bandwidth(self.bandwidth))
         low, high = self.bounds.lower, self.bounds.upper
         if self.boundary not in ("reflect", "log"):
             raise ValueError(f'boundary is "reflect" or "log", not {self.boundary!r}')
@@ -117,43 +110,15 @@ class Kernel(Family):
         if self.prior is not None and not isinstance(self.prior, Pooled):
             raise ValueError(f"the prior of Kernel is a model's own prior_[column], not {self.prior!r}.")
 
-    def _check_bandwidth(self) -> None:
-        wanted = self.bandwidth
-        if isinstance(wanted, str):
-            if wanted not in RULES:
-                raise ValueError(
-                    f"bandwidth is {wanted!r}; it must be a number or one of {', '.join(RULES)}."
-                )
-            return
-        try:
-            numbers = np.asarray(wanted, dtype=float)
-        except (TypeError, ValueError):
-            numbers = np.array(np.nan)
-        if numbers.size == 0 or not ((numbers > 0) & (numbers < np.inf)).all():
-            raise ValueError(
-                f"bandwidth is {wanted!r}; it must be a number above 0, or one of {', '.join(RULES)}."
-            )
-        if numbers.ndim:
-            object.__setattr__(self, "bandwidth", numbers)
-
     def _check_grid(self) -> None:
-        try:
-            low, high, cells = self.grid
-            fine = math.isfinite(low) and math.isfinite(high) and low < high
-            fine = fine and isinstance(cells, Integral) and int(cells) >= 1
-        except (TypeError, ValueError):
-            fine = False
-        if not fine:
-            raise ValueError(
-                f"grid is {self.grid!r}; it must be (low, high, cells), such as (0.0, 100.0, 1000)."
-            )
+        low, high, cells = given_grid(self.grid)
         if self.boundary == "log":
             raise ValueError('boundary="log" needs the values themselves: leave grid out, or reflect.')
         if low < self.bounds.lower or high > self.bounds.upper:
             raise ValueError(
                 f"the grid from {low} to {high} leaves the bounds {self.lower} and {self.upper}."
             )
-        object.__setattr__(self, "grid", (float(low), float(high), int(cells)))
+        object.__setattr__(self, "grid", (low, high, cells))
 
     @property
     def bounds(self) -> Bounds:
@@ -165,9 +130,14 @@ class Kernel(Family):
         return Bounds(float(low), float(high), self.boundary == "log")
 
     @classmethod
-    def may_be(cls, look: Look) -> bool:
+    def is_candidate(cls, profile: ColumnProfile) -> bool:
         """Any numbers."""
         return True
+
+    @classmethod
+    def scoring_cost(cls, n_classes: int) -> int:
+        """Leave-one-out evaluates the density of every class at the values of every class."""
+        return n_classes * n_classes
 
     @property
     def support(self) -> Support:
@@ -187,7 +157,7 @@ class Kernel(Family):
         return Support(text, lowest=low, highest=high)
 
     @property
-    def kept(self) -> Support:
+    def fit_support(self) -> Support:
         """On the grid, where there is one."""
         if self.grid is None:
             return self.support
@@ -201,32 +171,34 @@ class Kernel(Family):
         )
 
     @property
-    def shape(self) -> tuple[Any, ...]:
+    def statistics_key(self) -> tuple[Any, ...]:
         """The grid shapes the statistics."""
-        return *super().shape, self.grid
+        return *super().statistics_key, self.grid
 
-    def taken(self, columns: list[int]) -> Kernel:
+    def select_columns(self, columns: list[int]) -> Kernel:
         """The family of some columns; the pooled density goes with it."""
-        family = super().taken(columns)
+        family = super().select_columns(columns)
         if self.prior is None:
             return family
         at = np.array(columns, dtype=np.intp)
-        return family.changed(prior=Pooled(self.prior.values.select(at), self.prior.width[:, at]))
+        return family.with_settings(
+            prior=Pooled(self.prior.values.select_columns(at), self.prior.width[:, at])
+        )
 
-    def complaint(self, stats: Values) -> Complaint | None:
+    def find_problem(self, stats: Values) -> Problem | None:
         """Refuse numbers whose range is none."""
         for j in np.flatnonzero(stats.known).tolist():
             ends = [(run.x[0], run.x[-1]) for run in stats.of_column(j) if len(run.x)]
             if not math.isfinite(max(high for _, high in ends) - min(low for low, _ in ends)):
-                return Complaint(j, "holds numbers too far apart. Rescale it: divide it by a power of ten.")
+                return Problem(j, "holds numbers too far apart. Rescale it: divide it by a power of ten.")
         return None
 
-    def frozen(self, stats: Values) -> Kernel:
+    def resolve(self, stats: Values, again: bool = False) -> Kernel:
         """The family with its bandwidths and its pooled density as numbers."""
         scaled = self._on_scale(stats)
         width = self._widths(scaled)
         prior = Pooled(scaled, width) if self.prior is None else self.prior
-        return self.changed(bandwidth=width, prior=prior)
+        return self.with_settings(bandwidth=width, prior=prior)
 
     def _on_scale(self, stats: Values) -> Values:
         """The values as kernels are put about them."""
@@ -253,11 +225,13 @@ class Kernel(Family):
 
         def column() -> tuple[Floats, Floats]:
             run = scaled.column(j)
-            return run.x, run.seen
+            return run.x, run.observed_weight
 
-        width = np.array([bandwidth(self.bandwidth, run.x, run.seen, column) for run in scaled.of_column(j)])
+        width = np.array(
+            [bandwidth(self.bandwidth, run.x, run.observed_weight, column) for run in scaled.of_column(j)]
+        )
         return (
-            np.full_like(width, np.average(width, weights=scaled.seen[:, j]))
+            np.full_like(width, np.average(width, weights=scaled.observed_weight[:, j]))
             if self.shared_bandwidth
             else width
         )
@@ -265,7 +239,7 @@ class Kernel(Family):
     def params(self, stats: Values, class_weight: Floats) -> KernelParams:
         """Bandwidths as they were found, about the values as they are."""
         width = np.broadcast_to(self.bandwidth, stats.rows.shape)
-        return KernelParams(width, stats.seen, self.prior.values.known, stats, self.prior)
+        return KernelParams(width, stats.observed_weight, self.prior.values.known, stats, self.prior)
 
     def form(self, params: KernelParams) -> Form:
         """Log of the sum of kernels; the pooled density needs none of its own where it is of the same values."""
@@ -276,12 +250,12 @@ class Kernel(Family):
         else:
             first, more = n_classes, pooled.values.n_classes
             places = np.arange(n_classes + more)
-            values = values.spread(places[:first], len(places)) + pooled.values.spread(
+            values = values.reindexed(places[:first], len(places)) + pooled.values.reindexed(
                 places[first:], len(places)
             )
             width = np.concatenate([width, pooled.width])
         share = np.zeros(values.rows.shape)
-        total = pooled.values.seen.sum(axis=0)
+        total = pooled.values.observed_weight.sum(axis=0)
         share[first : first + pooled.values.n_classes] = 1.0 / np.where(total > 0, total, 1.0)
         share = np.where(values.sizes > 0, share, 0.0)
         blind = params.n == 0
@@ -298,12 +272,15 @@ class Kernel(Family):
             return density
         return Pointwise(lambda x: np.tile(density.cells(x[:, 0, :]), (1, params.copies, 1)))
 
-    def left_out(self, stats: Values, x: Floats, c: Codes, j: Positions, w: Floats) -> Floats:
-        """The density without the kernel of the cell; the pooled one stays."""
-        family, form = _FORMS.get(stats, (None, None))
-        if form is None or family is not self:
-            form = self.form(self.params(stats, np.ones(1)))
-            _FORMS[stats] = self, form
+    def left_out(self, stats: Values, params: KernelParams, row_weight: Floats | None) -> CellsLeftOut:
+        """The density of a class without the kernel of a cell; the pooled density stays."""
+        form: Any = self.form(params._replace(copies=1))
+        return CellsLeftOut(lambda x, c, j, w: self._score_without(stats, form, x, c, j, w))
+
+    def _score_without(
+        self, stats: Values, form: Density, x: Floats, c: Codes, j: Positions, w: Floats
+    ) -> Floats:
+        """Log density of every cell for its own class without itself."""
         found = np.empty(len(x))
         place = np.asarray(j) * stats.n_classes + c
         order = np.argsort(place, kind="stable")
@@ -323,10 +300,10 @@ class Kernel(Family):
             points = np.stack([nodes(self.grid)[at], nodes(self.grid)[at + 1]], axis=1)
             weights = np.stack([w * (1.0 - share), w * share], axis=1)
         at = run.places(points.ravel()).reshape(points.shape)
-        held = np.where(at < 0, 0.0, run.seen[np.maximum(at, 0)] if len(run.x) else 0.0)
+        held = np.where(at < 0, 0.0, run.observed_weight[np.maximum(at, 0)] if len(run.x) else 0.0)
         there = (held >= (1.0 - 1e-9) * weights).all(axis=1) & (len(run.x) > 0)
         own = form.sums.log_sums(c, j, u, (self.bounds.scale(points), weights))
-        n = without_dust(stats.seen[c, j] - w, stats.seen[c, j])
+        n = without_dust(stats.observed_weight[c, j] - w, stats.observed_weight[c, j])
         own = np.where(n > 0, own, -np.inf)
         prior = np.where(n > 0, 0.0, 1.0) if self.estimate == "mle" else np.ones(len(x))
         density = np.logaddexp(own, form.common(j, u) + log(prior)) - np.log(n + prior)
@@ -334,21 +311,19 @@ class Kernel(Family):
 
     def prior_of(self, stats: Values, j: int) -> Pooled:
         """The pooled density of a column."""
-        return Pooled(self.prior.values.select(np.array([j])), self.prior.width[:, [j]])
+        return Pooled(self.prior.values.select_columns(np.array([j])), self.prior.width[:, [j]])
 
-    def pull(self, stats: Any, class_weight: Floats) -> float:
+    def log_prior_density(self, stats: Any, class_weight: Floats) -> float:
         """A density of kernels is no maximum of a likelihood."""
         return float("nan")
 
-    def log_evidence(self, stats: Values, class_weight: Floats | None = None) -> Floats:
-        """There is none: nothing has a prior distribution."""
-        return np.full(stats.rows.shape, np.nan)
-
-    def drawn(self, stats: Values, n: int, rng: np.random.Generator, class_weight: Floats) -> KernelParams:
+    def sample_parameters(
+        self, stats: Values, n: int, rng: np.random.Generator, class_weight: Floats
+    ) -> KernelParams:
         """The same density every time: it has no posterior."""
         return self.params(stats, class_weight)._replace(copies=n)
 
-    def carrier(self, x: Floats) -> Floats:
+    def log_base_measure(self, x: Floats) -> Floats:
         """How fast the scale of the kernels grows."""
         return self.bounds.log_stretch(x)
 
@@ -391,14 +366,14 @@ class Kernel(Family):
             for c in np.unique(y[~common]):
                 rows = np.flatnonzero(~common & (y == c))
                 drawn[rows, j] = _draw(values, params.bandwidth, c, j, len(rows), rng)
-            weight = pooled.values.seen[:, j]
+            weight = pooled.values.observed_weight[:, j]
             of = rng.choice(len(weight), len(y), p=weight / weight.sum())
             for c in np.unique(of[common]):
                 rows = np.flatnonzero(common & (of == c))
                 drawn[rows, j] = _draw(pooled.values, pooled.width, c, j, len(rows), rng)
         return np.clip(self.bounds.back(drawn), self.support.lowest, self.support.highest)
 
-    def described(self, params: KernelParams) -> list[dict[str, Floats]]:
+    def describe(self, params: KernelParams) -> list[dict[str, Floats]]:
         """Bandwidths, and the weight of the cells."""
         return [{"bandwidth": h, "n": n} for h, n in zip(params.bandwidth.T, params.n.T, strict=True)]
 
@@ -413,81 +388,7 @@ def _same(a: Values, b: Values) -> bool:
 def _draw(values: Values, width: Floats, c: int, j: int, n: int, rng: np.random.Generator) -> Floats:
     """Values of a class and column, each a step of its kernel away."""
     run = values.run(c, j)
-    at = np.searchsorted(np.cumsum(run.seen), rng.random(n) * run.seen.sum(), side="right")
+    at = np.searchsorted(
+        np.cumsum(run.observed_weight), rng.random(n) * run.observed_weight.sum(), side="right"
+    )
     return np.asarray(run.x[np.minimum(at, len(run.x) - 1)] + width[c, j] * rng.standard_normal(n))
-
-
-class KernelNB(OneFamily):
-    """Kernel naive Bayes: the density of every class and column is a Gaussian about each value that was seen.
-
-    Takes dense or sparse numbers with missing cells (NaN), which are left out of fit and of predict. The model keeps
-    the values, unless there is a `grid`.
-
-    Parameters
-    ----------
-    bandwidth : str, float or array-like, default="silverman"
-        "sqrt", "silverman", "scott", "isj" or "loo" for every class and column; or numbers: one, one for each column,
-        or classes x columns.
-    shared_bandwidth : bool, default=True
-        Give all classes of a column the mean of their bandwidths; else each its own.
-    lower, upper : float or None, default=None
-        Bounds of the cells.
-    boundary : {"reflect", "log"}, default="reflect"
-        Kernels are reflected at the bounds, or put about the logarithm of the distance from them.
-    grid : (low, high, cells) or None, default=None
-        Keep shares of the nodes of a grid instead of values; see `sunrise.Kernel` for how far that is off.
-    class_prior : array-like, dict, "fitted" or "uniform", default="fitted"
-        Class probabilities in the order of `classes_`, or by label.
-    class_weight : dict, "balanced" or None, default=None
-        Weights of the classes, which multiply the weights of their rows.
-    n_jobs : int or None, default=None
-        Threads; None means SUNRISE_THREADS, else OMP_NUM_THREADS, else all cores.
-
-    Examples
-    --------
-    >>> from sunrise import KernelNB
-    >>> model = KernelNB().fit([[1.0], [1.2], [4.9], [5.0], [2.8], [3.1]], ["out", "out", "out", "out", "in", "in"])
-    >>> model.predict([[1.1], [3.0], [5.1]])
-    array(['out', 'in', 'out'], dtype='<U3')
-    """
-
-    _parameter_constraints: dict[str, Any] = {
-        "bandwidth": [StrOptions(set(RULES)), Interval(Real, 0, None, closed="neither"), "array-like"],
-        "shared_bandwidth": ["boolean"],
-        "lower": [Real, None],
-        "upper": [Real, None],
-        "boundary": [StrOptions({"reflect", "log"})],
-        "grid": [tuple, list, None],
-        "class_prior": ["array-like", dict, StrOptions({"fitted", "uniform"})],
-        **COMMON_CONSTRAINTS,
-    }
-
-    bandwidth_ = Fitted(lambda self: self._fitted.params[0].bandwidth, "Bandwidth of each column per class.")
-
-    def __init__(
-        self,
-        *,
-        bandwidth: Any = "silverman",
-        shared_bandwidth: bool = True,
-        lower: float | None = None,
-        upper: float | None = None,
-        boundary: str = "reflect",
-        grid: Any = None,
-        class_prior: Any = "fitted",
-        class_weight: Any = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.bandwidth = bandwidth
-        self.shared_bandwidth = shared_bandwidth
-        self.lower = lower
-        self.upper = upper
-        self.boundary = boundary
-        self.grid = grid
-        self.class_prior = class_prior
-        self.class_weight = class_weight
-        self.n_jobs = n_jobs
-
-    def _settings(self) -> Settings:
-        bounds = self.lower, self.upper, self.boundary
-        family = Kernel(self.bandwidth, *bounds, self.grid, shared_bandwidth=self.shared_bandwidth)
-        return Settings(family, self.class_prior, self.class_weight, self.n_jobs)

@@ -8,17 +8,19 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import ndtri
 
-from sunrise.arrays import Codes, Floats, Mask
-from sunrise.conjugate import NormalInverseGamma
-from sunrise.family import Complaint, Family
-from sunrise.forms import Form, Linear
-from sunrise.information import CUTS
-from sunrise.look import Look
-from sunrise.moments import Moments
-from sunrise.priors import NormalPrior, given_normal, no_likelihood, student
-from sunrise.stats import per_row
-from sunrise.support import POSITIVE, Support
-from sunrise.terms import LOG, X2, X
+from sunrise._common.arrays import Codes, Floats, Mask
+from sunrise.data.profile import ColumnProfile
+from sunrise.families.base import Family, Problem
+from sunrise.families.capabilities import Candidate, Conjugate
+from sunrise.families.priors import NormalPrior, given_normal, no_likelihood, student
+from sunrise.forms.base import Form
+from sunrise.forms.linear import Linear
+from sunrise.numerics.normal_inverse_gamma import NormalInverseGamma
+from sunrise.numerics.quadrature import CUTS
+from sunrise.statistics.base import per_row
+from sunrise.statistics.moments import Moments
+from sunrise.statistics.support import POSITIVE, Support
+from sunrise.statistics.terms import LOG, X2, X
 
 
 class LogNormalParams(NamedTuple):
@@ -33,27 +35,28 @@ class LogNormalParams(NamedTuple):
 
 
 @dataclass(frozen=True)
-class LogNormal(NormalPrior, Family):
+class LogNormal(NormalPrior, Conjugate, Candidate, Family):
     """Sizes: log x | c ~ Normal(mean, variance), with the Gaussian's prior on the scale of log x."""
 
     name = "lognormal"
     terms = (X, X2)
+    complexity = 20
     prior: Any = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "prior", given_normal(self.prior))
 
     @classmethod
-    def may_be(cls, look: Look) -> bool:
+    def is_candidate(cls, profile: ColumnProfile) -> bool:
         """Numbers above 0."""
-        return look.low > 0
+        return profile.low > 0
 
     @property
     def support(self) -> Support:
         """Numbers above 0, by their logarithm."""
         return replace(POSITIVE, views=(LOG,))
 
-    def complaint(self, stats: Moments) -> Complaint | None:
+    def find_problem(self, stats: Moments) -> Problem | None:
         """Refuse cells that are all the same where there is no prior."""
         if self.estimate != "mle":
             return None
@@ -61,7 +64,7 @@ class LogNormal(NormalPrior, Family):
 
     def log_measure(self, stats: Moments) -> Floats:
         """log(2 pi) / 2 of every cell, and its - log x."""
-        return np.asarray(-stats.seen * (0.5 * np.log(2.0 * np.pi) + stats.mean))
+        return np.asarray(-stats.observed_weight * (0.5 * np.log(2.0 * np.pi) + stats.mean))
 
     def params(self, stats: Moments, class_weight: Floats) -> LogNormalParams:
         """Mean and variance of log x by the estimate."""
@@ -87,7 +90,7 @@ class LogNormal(NormalPrior, Family):
             anchor=params.mean,
         )
 
-    def carrier(self, x: Floats) -> Floats:
+    def log_base_measure(self, x: Floats) -> Floats:
         """- log x"""
         return np.asarray(-LOG.of(x))
 
@@ -99,13 +102,13 @@ class LogNormal(NormalPrior, Family):
         """Exponentials of normal numbers."""
         return np.maximum(rng.lognormal(params.mean[y], np.sqrt(params.var)[y]), self.support.lowest)
 
-    def drawn(
+    def sample_parameters(
         self, stats: Moments, n: int, rng: np.random.Generator, class_weight: Floats
     ) -> LogNormalParams:
         """Means and variances of log x from their posterior."""
         return LogNormalParams(*self.draw(stats, n, rng), self.known(stats))
 
-    def described(self, params: LogNormalParams) -> list[dict[str, Floats]]:
+    def describe(self, params: LogNormalParams) -> list[dict[str, Floats]]:
         """Mean and standard deviation of log x."""
         columns = zip(params.mean.T, np.sqrt(params.var).T, strict=True)
         return [{"log mean": mean, "log sd": sd} for mean, sd in columns]

@@ -3,26 +3,28 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy.special import gammaln
 
-from sunrise.arrays import Codes, Floats, Mask
-from sunrise.conjugate import Beta, Dirichlet, log
-from sunrise.derived import Fitted, Settings
-from sunrise.evidence import CountsOfCounts
-from sunrise.family import Cells, Family
-from sunrise.forms import Composition, Form, Linear, Polya
-from sunrise.given import given_parameters
-from sunrise.priors import as_classes
-from sunrise.single import DiscreteNB
-from sunrise.smoothing import Alpha, Smoothed
-from sunrise.special import log_rising
-from sunrise.stats import Sums, without_dust
-from sunrise.support import COUNTS, Support
-from sunrise.terms import X
+from sunrise._common.arrays import Codes, Floats, Mask
+from sunrise.data.profile import ColumnProfile
+from sunrise.families.base import Family
+from sunrise.families.capabilities import Candidate, Conjugate
+from sunrise.families.left_out import Cells, RowsLeftOut
+from sunrise.families.priors import as_classes
+from sunrise.families.smoothing import Alpha, Smoothed
+from sunrise.forms.base import Form
+from sunrise.forms.linear import Composition, Linear
+from sunrise.forms.polya import Polya
+from sunrise.numerics.conjugate import Beta, Dirichlet
+from sunrise.numerics.evidence import CountsOfCounts
+from sunrise.numerics.special import log, log_rising
+from sunrise.statistics.base import without_dust
+from sunrise.statistics.sums import Sums
+from sunrise.statistics.support import COUNTS, Support
+from sunrise.statistics.terms import X
 
 
 class MultinomialParams(NamedTuple):
@@ -39,10 +41,10 @@ def rates(stats: Sums, class_weight: Floats) -> Floats:
 
     A class that saw nothing of a column has the rate of all classes together, which favours none.
     """
-    if stats.seen.shape[1] == 1:
+    if stats.observed_weight.shape[1] == 1:
         return stats.x
     per_row = np.where(stats.rows > 0, stats.mean, stats.pooled().mean)
-    return np.where(stats.seen == class_weight[:, None], stats.x, per_row * class_weight[:, None])
+    return np.where(stats.observed_weight == class_weight[:, None], stats.x, per_row * class_weight[:, None])
 
 
 def log_shares(counts: Floats, alpha: Alpha, known: Mask, estimate: str | None = "mean") -> Floats:
@@ -73,19 +75,35 @@ def shares_without(family: Smoothed, counts: Floats, left: Floats, rows: Cells, 
     return np.where(blank, np.nan if above else even, scores)
 
 
+def log_multinomial_coefficient(x: Floats) -> Floats:
+    """Log of n! / (x_1! x_2! ...) for rows of counts, as one summand per cell; n counts the observed cells."""
+    cells = -gammaln(x + 1.0)
+    observed = ~np.isnan(x)
+    # The factorial of the total belongs to the row: the first observed cell carries it.
+    first = observed & (np.cumsum(observed, axis=1) == 1)
+    return np.asarray(cells + np.where(first, gammaln(np.nansum(x, axis=1, keepdims=True) + 1.0), 0.0))
+
+
 def taken_too_much(left: Floats, before: Floats, rows: Cells) -> Mask:
     """Rows that hold more than there was."""
     return rows.by_row(left < -1e-9 * before) > 0
 
 
 @dataclass(frozen=True)
-class Multinomial(Smoothed, Family):
+class Multinomial(Smoothed, Conjugate, Candidate, Family):
     """Counts: the row's counts | c ~ Multinomial(theta)."""
 
     name = "multinomial"
     terms = (X,)
     joint = True
+    complexity = 90
+    rule_order = 5
     alpha: Any = 1.0
+
+    @classmethod
+    def reason_by_type(cls, profile: ColumnProfile) -> str | None:
+        """A sparse matrix of counts, which may be weighted (by inverse document frequency, for example)."""
+        return "a sparse matrix of counts" if profile.kind == "sparse" and profile.low >= 0 else None
 
     @property
     def support(self) -> Support:
@@ -94,7 +112,7 @@ class Multinomial(Smoothed, Family):
 
     def posterior(self, stats: Sums, class_weight: Floats | None = None) -> Dirichlet:
         """Dirichlet(alpha + counts) of the shares of the observed columns."""
-        weight = stats.seen.max(axis=1) if class_weight is None else class_weight
+        weight = stats.observed_weight.max(axis=1) if class_weight is None else class_weight
         return Dirichlet((rates(stats, weight) + self.alpha.value)[:, stats.known])
 
     def prior_from(self, stats: Sums) -> Dirichlet:
@@ -113,14 +131,14 @@ class Multinomial(Smoothed, Family):
 
     def log_evidence(self, stats: Sums, class_weight: Floats | None = None) -> Floats:
         """Of the counts as sequences, classes x 1; there is no closed form where counts are missing."""
-        seen = np.broadcast_to(stats.seen, stats.x.shape)[:, stats.known]
+        seen = np.broadcast_to(stats.observed_weight, stats.x.shape)[:, stats.known]
         weight = seen.max(axis=1, initial=0.0) if class_weight is None else class_weight
         whole = (seen == weight[:, None]).all()
         return super().log_evidence(stats)[:, None] * (1.0 if whole else np.nan)
 
     def counts_of_counts(self, stats: Sums) -> CountsOfCounts:
         """Every class is a draw of the observed columns."""
-        counts = rates(stats, stats.seen.max(axis=1))[:, stats.known]
+        counts = rates(stats, stats.observed_weight.max(axis=1))[:, stats.known]
         totals = counts.sum(axis=1)
         return CountsOfCounts(counts[counts > 0], totals, np.full(len(totals), float(counts.shape[1])))
 
@@ -131,9 +149,16 @@ class Multinomial(Smoothed, Family):
         predictive = Dirichlet(counts + self.alpha.value) if self.estimate == "predictive" else None
         return MultinomialParams(log_theta, stats.known, predictive)
 
-    def left_out_rows(self, stats: Sums, rows: Cells, y: Codes, w: Floats) -> Floats | None:
+    def left_out(self, stats: Sums, params: Any, row_weight: Floats | None) -> RowsLeftOut:
+        """The counts of a row leave the shares of its own class."""
+        return RowsLeftOut(lambda block, y, w, n: self._score_without(stats, Cells.stored(block), y, w))
+
+    def _score_without(self, stats: Sums, rows: Cells, y: Codes, w: Floats) -> Floats | None:
         """The shares of a row's own class without its counts; None where counts are missing."""
-        if stats.seen.shape[1] > 1 and (stats.seen != stats.seen[:, :1]).any():
+        if (
+            stats.observed_weight.shape[1] > 1
+            and (stats.observed_weight != stats.observed_weight[:, :1]).any()
+        ):
             return None
         x, c, j = rows.x, y[rows.row], rows.column
         left = stats.x[c, j] - w[rows.row] * x
@@ -154,11 +179,13 @@ class Multinomial(Smoothed, Family):
             x=np.where(params.known, params.log_theta, 0.0), composition=Composition(params.log_theta)
         )
 
-    def log_carrier(self, x: Floats) -> Floats:
+    def log_base_measure(self, x: Floats) -> Floats:
         """Log of the multinomial coefficient of the observed counts."""
-        return np.asarray(gammaln(np.nansum(x, axis=1) + 1.0) - np.nansum(gammaln(x + 1.0), axis=1))
+        return log_multinomial_coefficient(x)
 
-    def drawn(self, stats: Sums, n: int, rng: np.random.Generator, class_weight: Floats) -> MultinomialParams:
+    def sample_parameters(
+        self, stats: Sums, n: int, rng: np.random.Generator, class_weight: Floats
+    ) -> MultinomialParams:
         """Shares from their posterior."""
         theta = np.full((n * len(stats.x), stats.x.shape[1]), -np.inf)
         theta[:, stats.known] = log(as_classes(self.posterior(stats, class_weight).sample(n, rng)))
@@ -175,88 +202,6 @@ class Multinomial(Smoothed, Family):
             len(y), theta.shape[1]
         )
 
-    def described(self, params: MultinomialParams) -> list[dict[str, Floats]]:
+    def describe(self, params: MultinomialParams) -> list[dict[str, Floats]]:
         """Share of each column in the counts."""
         return [{"share": share} for share in np.exp(params.log_theta).T]
-
-
-class MultinomialNB(DiscreteNB):
-    """Multinomial naive Bayes: a row is counts, such as the words of a document.
-
-    Takes dense or sparse counts with missing cells (NaN): fitting scales up what was observed, and a row is
-    scored with the shares of its observed columns brought back to a sum of 1.
-
-    Parameters
-    ----------
-    alpha : float or array-like of shape (n_features,), default=1.0
-        Additive smoothing; 0 is maximum likelihood.
-    force_alpha : bool, default=True
-        If False, an alpha below 1e-10 is raised to it.
-    fit_prior : bool, default=True
-        Learn the class probabilities; if False they are equal.
-    class_prior : array-like, dict or None, default=None
-        Given class probabilities, in the order of `classes_` or by label.
-    class_weight : dict, "balanced" or None, default=None
-        Weights of the classes, which multiply the weights of their rows.
-    n_jobs : int or None, default=None
-        Threads; None means SUNRISE_THREADS, else OMP_NUM_THREADS, else all cores.
-
-    Examples
-    --------
-    >>> from sunrise import MultinomialNB
-    >>> model = MultinomialNB().fit([[0, 3, 1], [1, 2, 0], [0, 1, 0], [1, 0, 2]], [0, 0, 0, 1])
-    >>> model.predict([[3, 0, 2]])
-    array([1])
-    """
-
-    _takes = COUNTS
-
-    feature_count_ = Fitted(
-        lambda self: rates(self._fitted.blocks[0], self._fitted.stats.weight), "Counts per class and column."
-    )
-    feature_log_prob_ = Fitted(lambda self: self._fitted.params[0].log_theta, "Log share of each column.")
-
-    def __init__(
-        self,
-        *,
-        alpha: Any = 1.0,
-        force_alpha: bool = True,
-        fit_prior: bool = True,
-        class_prior: Any = None,
-        class_weight: Any = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.alpha = alpha
-        self.force_alpha = force_alpha
-        self.fit_prior = fit_prior
-        self.class_prior = class_prior
-        self.class_weight = class_weight
-        self.n_jobs = n_jobs
-
-    def _settings(self) -> Settings:
-        family = Multinomial(Alpha.given(self.alpha, self.force_alpha))
-        return Settings(family, self._prior(), self.class_weight, self.n_jobs)
-
-    @classmethod
-    def from_parameters(
-        cls,
-        feature_prob: ArrayLike,
-        *,
-        classes: ArrayLike,
-        class_prior: Any = None,
-        feature_names: ArrayLike | None = None,
-        rows: float | None = None,
-    ) -> Self:
-        """Make a model from given shares (classes x columns, each class summing to 1), without data.
-
-        `rows` counts tokens here: a later document of 10 words weighs as much as 10 of them.
-
-        >>> from sunrise import MultinomialNB
-        >>> model = MultinomialNB.from_parameters([[0.9, 0.1], [0.2, 0.8]], classes=["a", "b"])
-        >>> model.predict([[2, 1]])
-        array(['a'], dtype='<U1')
-        """
-        given = given_parameters(classes, class_prior, rows)
-        theta = given.shares("feature_prob", feature_prob)
-        sums = Sums(given.block_rows, given.seen, theta * given.seen)
-        return cls(alpha=0.0)._from_stats(given, (sums,), theta.shape[1], feature_names)

@@ -8,15 +8,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sunrise import engines
-from sunrise.arrays import Codes, Floats, Mask
-from sunrise.data.batch import SparseBlock
+from sunrise._common.arrays import Codes, Floats, Mask
+from sunrise.data.blocks import SparseBlock
+from sunrise.families.base import Family
+from sunrise.families.left_out import RowsLeftOut
 from sunrise.families.multinomial import rates
-from sunrise.family import Family
-from sunrise.forms import Linear
-from sunrise.smoothing import SMALLEST, Smoothed
-from sunrise.stats import Sums
-from sunrise.support import COUNTS, Support
-from sunrise.terms import X
+from sunrise.families.smoothing import SMALLEST, Smoothed
+from sunrise.forms.linear import Linear
+from sunrise.statistics.sums import Sums
+from sunrise.statistics.support import COUNTS, Support
+from sunrise.statistics.terms import X
 
 
 class OddsParams(NamedTuple):
@@ -38,7 +39,6 @@ class Odds(Smoothed, Family):
     terms = (X,)
     generative = False
     joint = True
-    shared = True
     alpha: Any = 0.1
 
     def __post_init__(self) -> None:
@@ -47,7 +47,7 @@ class Odds(Smoothed, Family):
             raise ValueError("alpha of odds is one number for all columns.")
 
     @property
-    def wants_prior(self) -> bool:
+    def uses_class_prior(self) -> bool:
         """Scores are log-odds of the counts, which the prior belongs to."""
         return True
 
@@ -65,38 +65,37 @@ class Odds(Smoothed, Family):
         known = stats.known
         x = rates(stats, class_weight)
         if known.all():
-            return OddsParams(engines.choose().odds(x, self._smoothing), known)
+            return OddsParams(engines.current().odds(x, self._smoothing), known)
         log_odds = np.zeros(x.shape)
-        log_odds[:, known] = engines.choose().odds(x[:, known], self._smoothing)
+        log_odds[:, known] = engines.current().odds(x[:, known], self._smoothing)
         return OddsParams(log_odds, known)
 
     def form(self, params: OddsParams) -> Linear:
         """A count times the log odds of its column."""
         return Linear(x=params.log_odds)
 
-    def left_out_scores(
+    def left_out(self, stats: Sums, params: OddsParams, row_weight: Floats | None) -> RowsLeftOut:
+        """A row takes part in the shares of its own class and in those of the others of all other classes."""
+
+        def score(block: SparseBlock, y: Codes, w: Floats, n_threads: int) -> Floats | None:
+            return self._score_without(stats, params, block, y, w, n_threads)
+
+        return RowsLeftOut(score, all_classes=True)
+
+    def _score_without(
         self, stats: Sums, params: OddsParams, block: SparseBlock, y: Codes, w: Floats, n_threads: int
     ) -> Floats | None:
-        """A row leaves the shares of its class, and those of the others of all other classes."""
         if stats.x.shape[1] == 0:
             return np.zeros((len(y), len(stats.x)))
-        if not stats.known.all() or (stats.seen != stats.seen[:, :1]).any():
+        if not stats.known.all() or (stats.observed_weight != stats.observed_weight[:, :1]).any():
             return None
         rest = stats.x, self._smoothing, params.log_odds, n_threads
-        return engines.choose().odds_left_out(block, y, w, *rest)  # type: ignore[no-any-return]
+        return engines.current().odds_left_out(block, y, w, *rest)  # type: ignore[no-any-return]
 
-    def pull(self, stats: Sums, class_weight: Floats) -> float:
+    def log_prior_density(self, stats: Sums, class_weight: Floats) -> float:
         """Odds are no likelihood."""
         return float("nan")
 
-    def outcomes(self, params: OddsParams) -> Floats:
-        """There are none: odds are no distribution of the class."""
-        raise ValueError("odds are no distribution, so they have no mutual information; use multinomial.")
-
-    def sample(self, params: OddsParams, y: Codes, rng: np.random.Generator) -> Floats:
-        """There is nothing to draw from: odds are no distribution of the class."""
-        raise ValueError("odds are no distribution, so no rows can be drawn from them; use multinomial.")
-
-    def described(self, params: OddsParams) -> list[dict[str, Floats]]:
+    def describe(self, params: OddsParams) -> list[dict[str, Floats]]:
         """Log odds of each column."""
         return [{"log odds": told} for told in params.log_odds.T]

@@ -8,13 +8,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import i0e, i1e
 
-from sunrise.arrays import Codes, Floats, Mask
-from sunrise.family import Complaint, Family
-from sunrise.forms import Linear, side_by_side
-from sunrise.priors import PooledRow, beyond, forgotten, rounding, same_cells, with_spread
-from sunrise.stats import Sums
-from sunrise.support import REAL, Support
-from sunrise.terms import COS, SIN, X
+from sunrise._common.arrays import Codes, Floats, Mask
+from sunrise.families.base import Family, Problem
+from sunrise.families.priors import PooledRow, beyond, forgotten, rounding, same_cells, with_spread
+from sunrise.forms.base import side_by_side
+from sunrise.forms.linear import Linear
+from sunrise.statistics.sums import Sums
+from sunrise.statistics.support import REAL, Support
+from sunrise.statistics.terms import COS, SIN, X
 
 #: 1 - I1(k) / I0(k) = 1 / 2k + 1 / 8k^2 + ...
 _SERIES = np.array([0, 1 / 2, 1 / 8, 1 / 8, 25 / 128, 13 / 32, 1073 / 1024, 103 / 32, 375733 / 32768])
@@ -76,11 +77,11 @@ class VonMises(PooledRow, Family):
         """Any finite number, by its cosine and sine."""
         return replace(REAL, views=(COS, SIN))
 
-    def complaint(self, stats: Sums) -> Complaint | None:
+    def find_problem(self, stats: Sums) -> Problem | None:
         """Refuse angles that are all the same where there is no prior."""
         return same_cells(self, stats, _gap(stats.mean), rounding(stats)[:, ::2])
 
-    def possible(self, stats: Sums) -> Mask:
+    def is_attainable(self, stats: Sums) -> Mask:
         """No mean of terms is beyond what single cells have."""
         return beyond(stats, _gap(stats.mean))
 
@@ -113,7 +114,7 @@ class VonMises(PooledRow, Family):
         """Angles from -pi to pi."""
         return rng.vonmises(params.direction[y], params.concentration[y])
 
-    def described(self, params: VonMisesParams) -> list[dict[str, Floats]]:
+    def describe(self, params: VonMisesParams) -> list[dict[str, Floats]]:
         """Directions and concentrations."""
         columns = zip(params.direction.T, params.concentration.T, strict=True)
         return [{"direction": direction, "concentration": k} for direction, k in columns]

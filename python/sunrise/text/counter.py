@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property, partial
 from numbers import Integral
@@ -14,35 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sunrise import _native
-from sunrise.arrays import Floats
+from sunrise._common.arrays import Floats
+from sunrise._common.threads import SMALL, threads
 from sunrise.text.alphabet import alphabet, prepared
 from sunrise.text.texts import as_texts
 from sunrise.text.vocabulary import Vocabulary
-from sunrise.threads import SMALL, threads
-
-#: What was counted so far, where nothing is to be counted twice.
-_KEPT: ContextVar[dict[Any, tuple[Any, Any]] | None] = ContextVar("kept", default=None)
-
-
-@contextmanager
-def counting_once() -> Iterator[None]:
-    """Within, the same texts are counted once, whether with the words they have or with those as their vocabulary."""
-    token = _KEPT.set({})
-    try:
-        yield
-    finally:
-        _KEPT.reset(token)
-
-
-def kept(key: Any, make: Callable[[], Any]) -> Any:
-    """What is made of counts, made once where nothing is to be counted twice; the key holds what must not be gone."""
-    found = _KEPT.get()
-    if found is None:
-        return make()
-    name = tuple(id(part) if isinstance(part, Counted) else part for part in key)
-    if name not in found:
-        found[name] = key, make()
-    return found[name][1]
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,6 +36,13 @@ class Counted:
     #: The words of the columns; None where columns are hashes.
     vocabulary: Vocabulary | None = field(repr=False)
     n_columns: int
+    _derived: dict[Any, Any] = field(default_factory=dict, init=False, repr=False)
+
+    def derive(self, key: Any, make: Callable[[], Any]) -> Any:
+        """Return a value derived from the counts; it is made once for each key."""
+        if key not in self._derived:
+            self._derived[key] = make()
+        return self._derived[key]
 
     @property
     def n_rows(self) -> int:
@@ -78,7 +59,7 @@ class Counted:
         """How many columns of every row are not zero."""
         return np.diff(self.indptr)
 
-    def taken(self, rows: NDArray[Any]) -> Counted:
+    def select_rows(self, rows: NDArray[Any]) -> Counted:
         """The counts of these rows, in this order; some may be there several times."""
         matrix = self.matrix[rows]
         return replace(
@@ -205,15 +186,7 @@ class WordCounter:
                 raise TypeError(
                     f"vocabulary must be a Vocabulary, not {type(vocabulary).__name__}; pass Vocabulary(words)"
                 )
-        counts, key = _KEPT.get(), (id(texts), self)
-        if counts is not None and key in counts:
-            known: Counted = counts[key][1]
-            if vocabulary is None or vocabulary is known.vocabulary:
-                return known
-        counted = self._counted(as_texts(texts), vocabulary, n_jobs)
-        if counts is not None and vocabulary is None:
-            counts[key] = texts, counted  # held, so that no other texts can have their id
-        return counted
+        return self._counted(as_texts(texts), vocabulary, n_jobs)
 
     def _counted(self, texts: Any, vocabulary: Vocabulary | None, n_jobs: int | None) -> Counted:
         # How much work it is, only the native code sees; one text is never shared out.

@@ -1,0 +1,1 @@
+"""Small things that every folder needs: array type aliases, class labels, warnings and the number of threads."""

@@ -1,0 +1,256 @@
+"""Columns of every library: pandas, polars, Arrow, NumPy and Python objects become `Column`."""
+
+from __future__ import annotations
+
+import datetime
+import sys
+from collections.abc import Callable
+from decimal import Decimal
+from numbers import Number
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sunrise import _native
+from sunrise._common.arrays import Floats, Mask
+from sunrise.data.column import Column, Levels
+from sunrise.data.errors import refuse_dates, refuse_type
+from sunrise.data.levels import named
+
+#: Number types the kernels read in place.
+_PLAIN = frozenset(np.dtype(t) for t in ["f8", "f4", "i8", "i4", "i2", "i1", "u1", "u2", "u4", "u8"])
+
+
+def library_of(X: Any) -> str | None:
+    """Return the library of an object by the package of its type: pandas, polars, pyarrow or None."""
+    package = type(X).__module__.partition(".")[0]
+    return package if package in ("pandas", "polars", "pyarrow") else None
+
+
+def readable(x: Any) -> bool:
+    """Whether the kernels can read an array in place: plain numbers, aligned, strides of whole cells."""
+    if type(x) is not np.ndarray or x.dtype not in _PLAIN or not x.flags.aligned:
+        return False
+    return all(stride % x.itemsize == 0 for stride in x.strides)
+
+
+def in_place(x: NDArray[Any]) -> NDArray[Any]:
+    """The array itself if the kernels can read it, else a copy they can."""
+    if readable(x):
+        return x
+    if x.dtype.kind == "b":
+        # Any byte but 0 is true; Rust, unlike NumPy, must never see a bool that is neither 0 nor 1.
+        return np.not_equal(x.view(np.uint8), 0).astype(np.uint8)
+    kept = x.dtype.newbyteorder("=")
+    dtype = kept if kept in _PLAIN else np.dtype(np.float32 if kept == np.float16 else np.float64)
+    return np.require(x, dtype, ["C", "A"])
+
+
+def any_column(name: Any, values: Any) -> Column:
+    """A column of a dict: a series of any library, an array or a list."""
+    library = library_of(values)
+    if library == "pandas":
+        return pandas_column(name, sys.modules["pandas"].Series(values))
+    if library == "polars":
+        return polars_column(name, values)
+    if hasattr(values, "__arrow_c_stream__") or hasattr(values, "__arrow_c_array__"):
+        return arrow_column(name, values)
+    if isinstance(values, np.ma.MaskedArray):
+        values = fill_masked(values)
+    if not isinstance(values, np.ndarray):
+        values = _listed(list(values))
+    if values.ndim != 1:
+        raise ValueError(f"column {name!r} must be one-dimensional; its shape is {values.shape}.")
+    return numpy_column(name, values)
+
+
+def _listed(values: list[Any]) -> NDArray[Any]:
+    """A list as an array; NumPy would turn [1, "a"] into strings, and knows neither None nor lists within."""
+    if all(type(value) is float or type(value) is int for value in values):
+        try:
+            return np.asarray(values) if values else np.empty(0)
+        except OverflowError:
+            pass
+    array = np.empty(len(values), dtype=object)
+    array[:] = values
+    return array
+
+
+def pandas_column(name: Any, series: Any) -> Column:
+    """Read a column of a pandas frame."""
+    dtype = series.dtype
+    if hasattr(dtype, "categories"):
+        names = named(dtype.categories)
+        levels = Levels.of(names, series.cat.codes.to_numpy())
+        return Column(name, "level", len(series), known=levels, declared=names)
+    if isinstance(dtype, np.dtype):
+        return numpy_column(name, series.to_numpy())
+    if dtype.name.startswith(("period", "datetime64")):
+        refuse_dates(f"column {name!r}")
+    try:
+        arrow = series.array.__arrow_array__()
+    except (ImportError, AttributeError):  # without pyarrow, or a type Arrow does not have
+        if getattr(dtype, "kind", "O") in "biuf":
+            values = series.to_numpy(dtype=np.float64, na_value=np.nan)
+            return Column(name, "bool" if dtype.kind == "b" else "number", len(series), values)
+        return numpy_column(name, series.to_numpy())
+    return arrow_column(name, arrow)
+
+
+def polars_column(name: Any, series: Any) -> Column:
+    """Read a column of a polars frame."""
+    # The dictionary of a plain categorical may hold strings of other columns; only an Enum declares its own.
+    declared = series.dtype.categories if type(series.dtype).__name__ == "Enum" else None
+    return arrow_column(name, series, declared)
+
+
+def arrow_column(name: Any, values: Any, declared: Any = None) -> Column:
+    """Read an Arrow array, or anything that exports one."""
+    try:
+        cells = _native.arrow_column(values)
+    except ValueError as error:
+        raise ValueError(
+            f"column {name!r} cannot be used: {error}. Drop it, or cast it to another type."
+        ) from None
+    column = column_of_arrow(name, cells)
+    if declared is None:
+        return column
+    return Column(name, "level", column.n_rows, column.cells, declared=named(declared))
+
+
+def column_of_arrow(name: Any, cells: _native.ArrowColumn) -> Column:
+    """Wrap an Arrow column that Rust holds."""
+    kinds = {"number": "number", "bool": "bool", "text": "level", "null": "empty"}
+    if cells.kind == "date":
+        refuse_dates(f"column {name!r}")
+    if cells.kind not in kinds:
+        refuse_type(name, cells.kind)
+    kind = kinds[cells.kind]
+    return Column(name, kind, len(cells), None if kind == "empty" else cells)
+
+
+def numpy_column(name: Any, values: NDArray[Any]) -> Column:
+    """Read a one-dimensional array."""
+    n, kind = len(values), values.dtype.kind
+    if kind == "b":
+        return Column(name, "bool", n, in_place(values))
+    if kind in "iuf":
+        return Column(name, "number", n, in_place(values))
+    if kind == "m":
+        return Column(name, "number", n, durations(values))
+    if kind == "M":
+        refuse_dates(f"column {name!r}")
+    if kind == "S":
+        try:
+            values, kind = np.char.decode(values, "utf-8"), "U"
+        except UnicodeDecodeError as error:
+            raise ValueError(
+                f"column {name!r} holds bytes that are no text: {error}. Decode it before."
+            ) from None
+    if kind == "U":
+        values, kind = values.astype(object), "O"
+    if kind == "O":
+        return _object_column(name, values)
+    refuse_type(name, str(values.dtype))
+
+
+def _object_column(name: Any, values: NDArray[Any]) -> Column:
+    """Python objects: all text, all numbers, or all yes and no; whatever is missing is left out."""
+    n, coded = len(values), _native.encode_objects(values)
+    if coded is None:
+        there = np.fromiter((not is_missing(value) for value in values), bool, n)
+        kinds = [_kind_of(name, value) if here else "" for value, here in zip(values, there, strict=True)]
+        present = dict.fromkeys(kind for kind in kinds if kind)
+        if len(present) > 1:
+            (one, other), rows = list(present)[:2], {kind: kinds.index(kind) for kind in present}
+            return _mixed_column(
+                name,
+                values,
+                there,
+                f"column {name!r} mixes {one}s ({values[rows[one]]!r} in row {rows[one]}) and {other}s "
+                f"({values[rows[other]]!r} in row {rows[other]}). Make it one of them, for example strings with "
+                f'astype(str), and missing cells None; or say families={{{name!r}: "categorical"}}.',
+            )
+        kind = next(iter(present), None)
+        # Strings with NaN or pd.NA among them, or such as Rust does not know (lone surrogates).
+        distinct = {value: k for k, value in enumerate(dict.fromkeys(values[there].tolist()))}
+        codes = np.array([distinct[v] if h else -1 for v, h in zip(values, there, strict=True)], np.int32)
+        texts = list(distinct)
+        if kind in _NUMBERS:
+            numbers = _numbers(name, values, there, kind)
+            # Floats do not tell large integers apart; their names do.
+            large = any(isinstance(value, int) and abs(value) > 2**53 for value in texts)
+            known = Levels.of(named(texts), codes) if large else None
+            return Column(name, "bool" if kind == "bool" else "number", n, numbers, known)
+    else:
+        first, codes = coded
+        texts = values[first].tolist()
+    if not texts:
+        return Column(name, "empty", n)
+    return Column(name, "level", n, known=Levels.of(named(texts), codes))
+
+
+def _mixed_column(name: Any, values: NDArray[Any], there: Mask, problem: str) -> Column:
+    """Cells of several types, which are read as levels, and only if the user asks for that."""
+    names = named(values[there])
+    distinct, place = np.unique(names, return_inverse=True)
+    codes = np.full(len(values), -1, np.int32)
+    codes[there] = place
+    return Column(name, "mixed", len(values), known=Levels(distinct, codes), problem=problem)
+
+
+#: Kinds of objects that become numbers, and how.
+_NUMBERS: dict[str, Callable[[Any], float]] = {
+    "number": float,
+    "bool": float,
+    "duration": lambda value: value / datetime.timedelta(seconds=1),
+}
+
+
+def _numbers(name: Any, values: NDArray[Any], there: Mask, kind: str) -> Floats:
+    """Objects as floats; NaN is missing."""
+    numbers = np.full(len(values), np.nan)
+    try:
+        numbers[there] = [_NUMBERS[kind](value) for value in values[there]]
+    except OverflowError:
+        raise ValueError(f"column {name!r} holds numbers beyond the range of floats. Rescale it.") from None
+    return numbers
+
+
+def _kind_of(name: Any, value: Any) -> str:
+    if isinstance(value, str):
+        return "string"
+    if isinstance(value, bool | np.bool_):
+        return "bool"
+    if isinstance(value, Number | Decimal) and not isinstance(value, complex):
+        return "number"
+    if isinstance(value, datetime.timedelta):
+        return "duration"
+    if isinstance(value, datetime.date | datetime.time | np.datetime64):
+        refuse_dates(f"column {name!r}")
+    # scikit-learn's checks ask for this very kind of error where a cell is no scalar.
+    raise TypeError(
+        f"column {name!r}: argument must be a string or a number, not {value!r}. A cell is one value."
+    )
+
+
+def fill_masked(X: Any) -> NDArray[Any]:
+    """A masked array with its masked cells missing."""
+    if not np.ma.getmaskarray(X).any():
+        return np.asarray(X.data)
+    if X.dtype.kind in "iuf":
+        return np.asarray(X.astype(np.float64).filled(np.nan))
+    return np.asarray(X.astype(object).filled(None))
+
+
+def is_missing(value: Any) -> bool:
+    """Whether a Python object stands for nothing: None, NaN, NaT or pd.NA."""
+    if isinstance(value, float | np.floating | np.datetime64 | np.timedelta64):
+        return bool(value != value)
+    return value is None or type(value).__name__ in ("NAType", "NaTType")
+
+
+def durations(X: NDArray[Any]) -> Floats:
+    """Durations as numbers: seconds."""
+    return np.asarray(X / np.timedelta64(1, "s"))

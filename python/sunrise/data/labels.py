@@ -1,0 +1,220 @@
+"""Labels: the target column of a fit, from any kind of input to sorted classes and codes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import column_or_1d
+
+from sunrise import _native
+from sunrise._common import labels
+from sunrise._common.arrays import Codes, Labels, Mask, Positions
+from sunrise._common.threads import threads
+from sunrise.data.columns import is_missing, library_of
+from sunrise.data.errors import closest, refuse_no_columns
+from sunrise.data.frame import Frame, is_single
+
+
+def is_name(y: Any, table: Frame) -> bool:
+    """Whether y is the name of a column rather than labels."""
+    return isinstance(y, str) or ((np.isscalar(y) or isinstance(y, tuple)) and y in table.names)
+
+
+def labelled(who: str, X: Any, table: Frame, y: Any) -> tuple[Frame, Any, Any]:
+    """The table without its labels, the labels, and the name of their column where they came by it."""
+    record = isinstance(X, dict) and all(map(is_single, X.values()))
+    if record and np.isscalar(y) and y not in table.names:
+        y = [y]  # the label of one record
+    if is_name(y, table):
+        return _with_columns(who, table.without(y)), label_column(X, table, y), y
+    name = getattr(y, "name", None)
+    if name is not None and name in table.names and hasattr(y, "equals"):
+        inside = label_column(X, table, name)
+        if type(inside) is type(y) and inside.equals(y):
+            raise ValueError(
+                f"column {name!r} of X holds the labels themselves. Drop it, or pass y={name!r} to take the labels "
+                "from there."
+            )
+    label = name if isinstance(name, str) and name and name not in table.names else None
+    return _with_columns(who, table), y, label
+
+
+def _with_columns(who: str, table: Frame) -> Frame:
+    if not len(table.names):
+        refuse_no_columns(who, table.n_rows)
+    return table
+
+
+def label_column(X: Any, table: Frame, name: Any) -> Any:
+    """The column of labels that is called so."""
+    if name not in table.names:
+        close = closest(name, table.names)
+        raise ValueError(
+            f"y is {name!r}, which is no column of X. "
+            + (f"Is it {close!r}? " if close is not None else "")
+            + "Pass the labels themselves, or the name of X's label column."
+        )
+    at = table.names.index(name)
+    if table.library == "pandas":
+        return X.iloc[:, at]
+    if table.library in ("polars", "pyarrow"):
+        return X[name]
+    if isinstance(X, dict):
+        return [X[name]] if is_single(X[name]) else X[name]
+    if isinstance(X, list) and isinstance(X[0], dict):
+        return [row.get(name) for row in X]
+    column = table.read(at)
+    if column.known is None:
+        return column.cells
+    labels = np.full(table.n_rows, None, dtype=object)
+    there = column.known.codes >= 0
+    labels[there] = column.known.names[column.known.codes[there]]
+    return labels
+
+
+def target(who: str, y: Any, n_rows: int) -> tuple[Labels, Codes]:
+    """Read a column of labels: the classes, sorted, and the code of every row."""
+    if y is None:
+        raise ValueError(
+            f"{who} requires y to be passed, but the target y is None. Pass one label for every row of X."
+        )
+    if isinstance(y, str):
+        raise ValueError(
+            f"y is {y!r}, and {who} takes the labels themselves, no column of X by name: NaiveBayes does, of a frame."
+        )
+    if (found := arrow_target(y, n_rows)) is not None:
+        return found
+    if not (type(y) is np.ndarray and y.ndim == 1):
+        y = column_or_1d(labels.as_array(y), warn=True)
+    _refuse_other_length(len(y), n_rows)
+    if y.dtype.kind in "fcOmM" or y.dtype.kind not in "biuUS":
+        y = _careful_labels(y)
+    return labels.encode(y)
+
+
+class MissingLabelError(ValueError):
+    """Some rows have no label; `missing` says which."""
+
+    def __init__(self, missing: Mask) -> None:
+        super().__init__(
+            f"Input y contains NaN: the label in row {int(np.argmax(missing))} is missing. Drop the rows without a "
+            'label, fill it in, or fit NaiveBayes or TextNB with unlabelled="em", which learns from such rows, too.'
+        )
+        self.missing = missing
+
+
+def target_or_none(who: str, y: Any, n_rows: int) -> tuple[Labels, Codes]:
+    """Read a column of labels some of which may be missing: their code is -1."""
+    try:
+        return target(who, y, n_rows)
+    except MissingLabelError as error:
+        missing = error.missing
+    if missing.all():
+        raise ValueError(
+            "no row has a label: the classes have to be named by some. Give at least one row of each class its label."
+        )
+    there = np.flatnonzero(~missing)
+    some = _some(y, there)
+    if getattr(getattr(some, "dtype", None), "kind", "") == "O" and not any(
+        isinstance(label, str) for label in some
+    ):
+        some = labels.as_array(list(some))  # numbers were objects for the sake of those that are missing
+    classes, known = target(who, some, len(there))
+    codes = np.full(n_rows, -1, np.int32)
+    codes[there] = known
+    return classes, codes
+
+
+def _some(y: Any, rows: Positions) -> Any:
+    """The labels of some rows, of the kind they are."""
+    if hasattr(y, "iloc"):
+        return y.iloc[rows]
+    if hasattr(y, "gather"):
+        return y.gather(rows)
+    if hasattr(y, "take") and not isinstance(y, np.ndarray):
+        return y.take(rows.tolist())
+    return np.asarray(y)[rows] if isinstance(y, np.ndarray) else [y[k] for k in rows.tolist()]
+
+
+def _refuse_other_length(n_labels: int, n_rows: int) -> None:
+    if n_labels != n_rows:
+        raise ValueError(
+            f"Found input variables with inconsistent numbers of samples: [{n_rows}, {n_labels}]. "
+            "y must have one label for every row of X."
+        )
+
+
+def _arrow_of(y: Any) -> _native.ArrowColumn | None:
+    """Labels as an Arrow column, where that is what they are."""
+    library = library_of(y)
+    if isinstance(y, _native.ArrowColumn):
+        return y
+    if library in ("polars", "pyarrow"):
+        return _native.arrow_column(y)
+    dtype = getattr(y, "dtype", None)
+    if library != "pandas" or dtype is None or isinstance(dtype, np.dtype) or hasattr(dtype, "categories"):
+        return None
+    try:
+        return _native.arrow_column(y.array.__arrow_array__())
+    except (ImportError, AttributeError):
+        return None
+
+
+def arrow_target(y: Any, n_rows: int) -> tuple[Labels, Codes] | None:
+    """Labels of an Arrow column: only the different ones become Python's. None where it is not for Arrow."""
+    column = _arrow_of(y)
+    if column is None:
+        return None
+    _refuse_other_length(len(column), n_rows)
+    if column.kind == "date" and hasattr(y, "to_numpy"):
+        days = y.to_numpy(**({"zero_copy_only": False} if library_of(y) == "pyarrow" else {}))
+        return labels.encode(_careful_labels(np.asarray(days)))
+    if column.kind == "null":
+        _refuse_missing_label(np.ones(n_rows, bool))
+    if column.kind not in ("number", "bool", "text"):
+        raise ValueError(f"Unknown label type: {column.kind}. Labels are strings, numbers or yes and no.")
+    first, codes = _native.encode_column(column, threads(None, 4 * n_rows))
+    _refuse_missing_label(codes < 0)
+    values = column.take(first.tolist())
+    plain = column.dtype.lower() if column.dtype.lower() in np.sctypeDict else None
+    distinct = np.array(values, dtype=object if column.kind == "text" else plain)
+    classes = labels.sort(_careful_labels(distinct) if distinct.dtype.kind == "f" else distinct)
+    return classes, _native.replaced(codes, labels.locate(classes, distinct).astype(np.int32))
+
+
+def _careful_labels(y: NDArray[Any]) -> NDArray[Any]:
+    """Labels that may be missing, or numbers with fractions."""
+    if y.dtype.kind == "f":
+        _refuse_missing_label(np.isnan(y))
+        if not np.isfinite(y).all():
+            raise ValueError(
+                f"Input y contains infinity or a value too large for {y.dtype!r}: label {y[~np.isfinite(y)][0]} "
+                f"in row {int(np.argmin(np.isfinite(y)))}. Labels name classes."
+            )
+        if (y != np.floor(y)).any():
+            check_classification_targets(y)  # says "continuous"
+    elif y.dtype.kind == "O":
+        if (coded := _native.encode_objects(y)) is not None:  # strings, which need no more care
+            _refuse_missing_label(coded[1] < 0)
+            return y
+        _refuse_missing_label(np.fromiter(map(is_missing, y), bool, len(y)))
+        if any(isinstance(v, list | np.ndarray | dict | set) for v in y):
+            raise ValueError(
+                "Unknown label type: unknown. A label must be one value a class can be named by: "
+                f"{next(v for v in y if isinstance(v, list | np.ndarray | dict | set))!r} is not."
+            )
+        if all(isinstance(v, float | np.floating) for v in y):
+            return _careful_labels(y.astype(float))
+    elif y.dtype.kind in "mM":
+        _refuse_missing_label(np.isnat(y))
+    else:
+        check_classification_targets(y)
+    return y
+
+
+def _refuse_missing_label(missing: Mask) -> None:
+    if missing.any():
+        raise MissingLabelError(missing)

@@ -1,0 +1,73 @@
+"""Levels: what the categories of a column are called."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from sunrise._common.arrays import Labels
+
+#: The level of a missing cell, in columns where missing is a level.
+MISSING = "(missing)"
+
+
+def name_of(value: Any) -> str:
+    """The name of a level: 1, 1.0 and "1" are one.
+
+    >>> [name_of(value) for value in (1, 1.0, "1", 0.5, True)]
+    ['1', '1', '1', '0.5', 'True']
+    """
+    if isinstance(value, float | np.floating) and float(value).is_integer():
+        return str(int(value))
+    return str(value)
+
+
+def named(values: Iterable[Any]) -> Labels:
+    """The names of many levels, in an array."""
+    names = [name_of(value) for value in values]
+    array = np.empty(len(names), dtype=object)
+    array[:] = names
+    return array
+
+
+def natural(name: str) -> tuple[bool, float, str]:
+    """Sort key that shows 2 before 10, and numbers before words.
+
+    >>> sorted(["10", "b", "2"], key=natural)
+    ['2', '10', 'b']
+    """
+    try:
+        return False, float(name), name
+    except ValueError:
+        return True, 0.0, name
+
+
+def plain(name: str) -> str:
+    """A name on one line.
+
+    >>> plain("two\\nlines")
+    'two\\\\nlines'
+    """
+    return name.replace("\n", "\\n").replace("\r", "\\r").replace("\t", " ")
+
+
+def cell_of(level: str, kind: str) -> Any:
+    """The cell that a level stands for: a number or a boolean that was known by its name, or the name.
+
+    >>> cell_of("2", "number"), cell_of("True", "bool"), cell_of("2", "level")
+    (2, True, '2')
+    """
+    if level == MISSING:
+        return None
+    if kind == "bool":
+        return {"True": True, "False": False}.get(level, level)
+    if kind != "number":
+        return level
+    for number in (int, float):
+        try:
+            return number(level)
+        except ValueError:
+            pass
+    return level

@@ -1,0 +1,139 @@
+"""CategoricalNB."""
+
+from __future__ import annotations
+
+from numbers import Integral
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sunrise.estimators.constraints import Interval, StrOptions
+from sunrise.estimators.fitted_attribute import FittedAttribute
+from sunrise.estimators.given_parameters import given_parameters
+from sunrise.estimators.single_family import DiscreteNB
+from sunrise.families.categorical import Categorical, every_code
+from sunrise.families.smoothing import Alpha
+from sunrise.model.settings import Settings
+from sunrise.statistics.counts import Counts
+from sunrise.statistics.support import LEVELS
+
+
+class CategoricalNB(DiscreteNB):
+    """Categorical naive Bayes: every column holds level codes 0, 1, 2, ...
+
+    Takes missing cells (NaN), which are left out of fit and of predict, and sparse input, where a cell that is
+    not stored has code 0. Only the codes that were seen take memory.
+
+    Parameters
+    ----------
+    alpha : float or array-like of shape (n_features,), default=1.0
+        Additive smoothing; 0 is maximum likelihood.
+    force_alpha : bool, default=True
+        If False, an alpha below 1e-10 is raised to it.
+    fit_prior : bool, default=True
+        Learn the class probabilities; if False they are equal.
+    class_prior : array-like, dict or None, default=None
+        Given class probabilities, in the order of `classes_` or by label.
+    min_categories : int, array-like of shape (n_features,) or None, default=None
+        Least number of categories per column.
+    unseen : {"ignore", "reserve", "error"}, default="ignore"
+        What a code beyond all categories gets at predict: its factor left out, the posterior mass of one more
+        cell, or an error.
+    class_weight : dict, "balanced" or None, default=None
+        Weights of the classes, which multiply the weights of their rows.
+    n_jobs : int or None, default=None
+        Threads; None means SUNRISE_THREADS, else OMP_NUM_THREADS, else all cores.
+
+    Examples
+    --------
+    >>> from sunrise import CategoricalNB
+    >>> model = CategoricalNB().fit([[0, 1], [0, 1], [1, 0], [2, 1]], ["n", "n", "n", "y"])
+    >>> model.predict_proba([[2, 1], [99, 1]]).round(3)
+    array([[0.474, 0.526],
+           [0.73 , 0.27 ]])
+    """
+
+    _takes = LEVELS
+
+    _parameter_constraints: dict[str, Any] = {
+        **DiscreteNB._parameter_constraints,
+        "min_categories": [None, "array-like", Interval(Integral, 1, None, closed="left")],
+        "unseen": [StrOptions({"ignore", "reserve", "error"})],
+    }
+
+    n_categories_ = FittedAttribute(
+        lambda self: self._model.params[0].sizes, "Number of categories of each column."
+    )
+    category_count_ = FittedAttribute(
+        lambda self: every_code(
+            self._model.params[0],
+            self._model.blocks[0].weight,
+            np.zeros_like(self._model.params[0].log_other),
+        ),
+        "Weight of each code, a table per column.",
+    )
+    feature_log_prob_ = FittedAttribute(
+        lambda self: every_code(
+            self._model.params[0], self._model.params[0].log_level, self._model.params[0].log_other
+        ),
+        "Log probability of each code, a table per column.",
+    )
+
+    def __init__(
+        self,
+        *,
+        alpha: Any = 1.0,
+        force_alpha: bool = True,
+        fit_prior: bool = True,
+        class_prior: Any = None,
+        min_categories: Any = None,
+        unseen: str = "ignore",
+        class_weight: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.alpha = alpha
+        self.force_alpha = force_alpha
+        self.fit_prior = fit_prior
+        self.class_prior = class_prior
+        self.min_categories = min_categories
+        self.unseen = unseen
+        self.class_weight = class_weight
+        self.n_jobs = n_jobs
+
+    def _settings(self) -> Settings:
+        alpha = Alpha.given(self.alpha, self.force_alpha)
+        family = Categorical(alpha, self.min_categories, self.unseen, coded=True)
+        return Settings(family, self._prior(), self.class_weight, self.n_jobs)
+
+    @classmethod
+    def from_parameters(
+        cls,
+        feature_prob: list[ArrayLike],
+        *,
+        classes: ArrayLike,
+        class_prior: Any = None,
+        feature_names: ArrayLike | None = None,
+        rows: float | None = None,
+        unseen: str = "ignore",
+    ) -> Self:
+        """Make a model from given probabilities, a table (classes x categories) per column, without data.
+
+        >>> from sunrise import CategoricalNB
+        >>> model = CategoricalNB.from_parameters([[[0.5, 0.3, 0.2], [0.2, 0.2, 0.6]]], classes=["a", "b"])
+        >>> model.predict([[2]])
+        array(['b'], dtype='<U1')
+        """
+        given = given_parameters(classes, class_prior, rows)
+        if len(feature_prob) == 0:
+            raise ValueError("feature_prob must hold a table of probabilities for each column")
+        tables = [given.shares(f"feature_prob[{j}]", table) for j, table in enumerate(feature_prob)]
+        sizes = np.array([table.shape[1] for table in tables], dtype=np.int64)
+        weight = np.concatenate(tables, axis=1) * given.observed_weight
+        counts = Counts(
+            np.concatenate([[0], np.cumsum(sizes)]),
+            np.concatenate([np.arange(size) for size in sizes]),
+            np.broadcast_to(given.block_rows, weight.shape).copy(),
+            weight,
+        )
+        return cls(alpha=0.0, unseen=unseen)._from_stats(given, (counts,), len(tables), feature_names)

@@ -1,0 +1,28 @@
+"""Constraints of constructor arguments, in scikit-learn's own form.
+
+scikit-learn validates `_parameter_constraints` with classes of a private module, for which there is no public one; this
+is the only file that imports it.
+"""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any
+
+from sklearn.utils._param_validation import Interval, StrOptions
+
+__all__ = ["COMMON", "UNLABELLED", "Interval", "StrOptions"]
+
+COMMON: dict[str, Any] = {
+    "class_weight": [dict, StrOptions({"balanced"}), None],
+    "n_jobs": [
+        Interval(Integral, 1, None, closed="left"),
+        Interval(Integral, None, -1, closed="right"),
+        None,
+    ],
+}
+
+UNLABELLED: dict[str, Any] = {
+    "unlabelled": [StrOptions({"error", "em"})],
+    "unlabelled_weight": [Interval(Real, 0, 1, closed="right"), StrOptions({"auto"})],
+}

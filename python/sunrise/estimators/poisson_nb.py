@@ -1,0 +1,104 @@
+"""PoissonNB."""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sunrise.estimators.constraints import COMMON, Interval, StrOptions
+from sunrise.estimators.fitted_attribute import FittedAttribute
+from sunrise.estimators.given_parameters import given_parameters
+from sunrise.estimators.single_family import SingleFamilyEstimator
+from sunrise.families.poisson import Poisson
+from sunrise.forms.base import side_by_side
+from sunrise.model.settings import Settings
+from sunrise.statistics.sums import Sums
+from sunrise.statistics.support import WHOLE_COUNTS
+
+
+class PoissonNB(SingleFamilyEstimator):
+    """Poisson naive Bayes: every column is a count of its own.
+
+    Takes dense or sparse counts with missing cells (NaN), which are left out of fit and of predict.
+
+    Parameters
+    ----------
+    prior_shape, prior_rate : float, default=1.0
+        The Gamma prior of the rates: worth `prior_rate` rows that hold `prior_shape` counts; 0 and 0 is maximum
+        likelihood.
+    class_prior : array-like, dict, "fitted" or "uniform", default="fitted"
+        Class probabilities in the order of `classes_`, or by label.
+    class_weight : dict, "balanced" or None, default=None
+        Weights of the classes, which multiply the weights of their rows.
+    n_jobs : int or None, default=None
+        Threads; None means SUNRISE_THREADS, else OMP_NUM_THREADS, else all cores.
+
+    Examples
+    --------
+    >>> from sunrise import PoissonNB
+    >>> model = PoissonNB().fit([[1, 9], [2, 11], [7, 0], [9, 1]], ["a", "a", "b", "b"])
+    >>> model.predict([[1, 10]]), model.rate_
+    (array(['a'], dtype='<U1'), array([[1.33333333, 7.        ],
+           [5.66666667, 0.66666667]]))
+    """
+
+    _takes = WHOLE_COUNTS
+
+    _parameter_constraints: dict[str, Any] = {
+        "prior_shape": [Interval(Real, 0, None, closed="left")],
+        "prior_rate": [Interval(Real, 0, None, closed="left")],
+        "class_prior": ["array-like", dict, StrOptions({"fitted", "uniform"})],
+        **COMMON,
+    }
+
+    rate_ = FittedAttribute(lambda self: self._model.params[0].rate, "Rate of each column per class.")
+
+    def __init__(
+        self,
+        *,
+        prior_shape: float = 1.0,
+        prior_rate: float = 1.0,
+        class_prior: Any = "fitted",
+        class_weight: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.prior_shape = prior_shape
+        self.prior_rate = prior_rate
+        self.class_prior = class_prior
+        self.class_weight = class_weight
+        self.n_jobs = n_jobs
+
+    def _settings(self) -> Settings:
+        family = Poisson(self.prior_shape, self.prior_rate)
+        return Settings(family, self.class_prior, self.class_weight, self.n_jobs)
+
+    @classmethod
+    def from_parameters(
+        cls,
+        rate: ArrayLike,
+        *,
+        classes: ArrayLike,
+        class_prior: Any = None,
+        feature_names: ArrayLike | None = None,
+        rows: float | None = None,
+    ) -> Self:
+        """Make a model from given rates (classes x columns), without data.
+
+        >>> from sunrise import PoissonNB
+        >>> model = PoissonNB.from_parameters([[2.0], [8.0]], classes=["few", "many"])
+        >>> model.predict([[3], [6]])
+        array(['few', 'many'], dtype='<U4')
+        """
+        given = given_parameters(classes, class_prior, rows)
+        rates = given.matrix("rate", rate, lowest=0.0)
+        # No cells stand behind the rates, so nothing is known of their factorials.
+        sums = Sums(
+            given.block_rows,
+            given.observed_weight,
+            side_by_side(rates * given.observed_weight, np.full_like(rates, np.nan)),
+        )
+        model = cls(prior_shape=0.0, prior_rate=0.0)
+        return model._from_stats(given, (sums,), rates.shape[1], feature_names)

@@ -1,0 +1,93 @@
+"""Feature choice: the columns that tell most of the class, without another look at the data."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator, clone
+from sklearn.feature_selection import SelectorMixin
+from sklearn.utils.validation import check_is_fitted
+
+from sunrise._common.arrays import Floats, Mask
+from sunrise.data.columns import library_of
+from sunrise.data.frame import frame_of
+from sunrise.estimators.naive_bayes import NaiveBayes
+from sunrise.selection.mutual_information import most_telling
+
+__all__ = ["InformationSelector"]
+
+
+class InformationSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
+    """Keep the columns with most mutual information with the class, under a naive Bayes model of them.
+
+    Parameters
+    ----------
+    k : int or None, default=None
+        How many columns to keep.
+    min_bits : float or None, default=None
+        Keep columns that tell at least so much.
+    estimator : NaiveBayes or None, default=None
+        The model whose families give the bits; `NaiveBayes()` if None.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sunrise import InformationSelector
+    >>> X = np.column_stack([np.arange(40) % 3, np.arange(40) // 20])
+    >>> InformationSelector(k=1).fit(X, np.arange(40) // 20).get_support()
+    array([False,  True])
+    """
+
+    bits_: Floats
+
+    def __init__(self, k: int | None = None, *, min_bits: float | None = None, estimator: Any = None) -> None:
+        self.k = k
+        self.min_bits = min_bits
+        self.estimator = estimator
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Fit the model and its bits."""
+        model = NaiveBayes() if self.estimator is None else clone(self.estimator)
+        bits = model.fit(X, y).mutual_information()
+        self.__dict__.pop("feature_names_in_", None)
+        self._kept = most_telling(bits, self.k, self.min_bits)
+        self.bits_, self.n_features_in_ = bits, model.n_features_in_
+        if hasattr(model, "feature_names_in_"):
+            self.feature_names_in_ = model.feature_names_in_
+        return self
+
+    def _get_support_mask(self) -> Mask:
+        check_is_fitted(self, "bits_")
+        mask = np.zeros(len(self.bits_), bool)
+        mask[self._kept] = True
+        return mask
+
+    def transform(self, X: Any) -> Any:
+        """The kept columns of X, by name where they have names, in X's own type."""
+        keep = np.flatnonzero(self._get_support_mask()).tolist()
+        names = getattr(self, "feature_names_in_", None)
+        called = None if names is None else [names[j] for j in keep]
+        if called is not None and isinstance(X, list) and all(isinstance(row, dict) for row in X):
+            return [{name: row.get(name) for name in called} for row in X]
+        if called is not None and (isinstance(X, dict) or library_of(X) is not None):
+            absent = [name for name in called if name not in frame_of(X).names]
+            if absent:
+                raise ValueError(f"column {absent[0]!r} is missing: it was selected.")
+            if isinstance(X, dict):
+                return {name: X[name] for name in called}
+            return X[called] if library_of(X) == "pandas" else X.select(called)
+        rows = X if sparse.issparse(X) or isinstance(X, np.ndarray) else np.array(X, dtype=object)
+        if rows.ndim != 2 or rows.shape[1] != self.n_features_in_:
+            raise ValueError(
+                f"X has shape {rows.shape}, but InformationSelector is expecting {self.n_features_in_} features."
+            )
+        return rows[:, keep]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.sparse = True
+        tags.target_tags.required = True
+        return tags

@@ -1,0 +1,368 @@
+"""A fitted model at a glance: plain data first, then the same for a terminal and for a notebook."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from heapq import nlargest
+from html import escape
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+from sunrise._common.arrays import Floats
+from sunrise.data import write
+from sunrise.data.levels import plain
+from sunrise.estimators.base import Estimator
+from sunrise.families.base import Family
+from sunrise.inference.posteriors import ByColumn, log_evidence_of
+from sunrise.model.fitted import FittedModel
+from sunrise.numerics.evidence import Chosen, Evidence
+from sunrise.statistics.model import Stats
+
+#: How much of a large model is shown.
+MOST_COLUMNS, MOST_CLASSES = 30, 10
+
+
+@dataclass(frozen=True)
+class ColumnSummary:
+    """A column: its family and why, how many cells are missing, and parameters with a number per class."""
+
+    name: str
+    family: str | None
+    reason: str
+    missing: int | None
+    parameters: dict[str, Floats]
+    #: What the families that were tried told of the class, in nats a row; none where none were.
+    scores: dict[str, float]
+
+
+@dataclass(frozen=True)
+class Summary:
+    """A model: its classes, each with rows and prior, and its columns."""
+
+    title: str
+    classes: list[tuple[str, int, float]]
+    columns: list[ColumnSummary]
+    #: How the scores are calibrated, if they are.
+    calibration: str = ""
+
+    @classmethod
+    def of(cls, title: str, names: list[str], fitted: FittedModel, stats: Stats) -> Summary:
+        """Sum up a fitted model."""
+        rows = dict(zip(stats.classes.tolist(), stats.rows.tolist(), strict=True))
+        total = int(stats.rows.sum())
+        classes = [
+            (str(label), rows.get(label, 0), float(p))
+            for label, p in zip(fitted.classes.tolist(), fitted.class_prior, strict=True)
+        ]
+        columns = [
+            ColumnSummary(name, None, choice.reason, None, {}, {})
+            for name, choice in zip(names, fitted.schema.choices, strict=True)
+        ]
+        for part, described, block in zip(fitted.parts, fitted.described, stats.blocks, strict=True):
+            observed = block.observed[:: len(part.family.fit_support.views)]
+            for k, j in enumerate(part.columns):
+                missing = total - int(observed[k])
+                choice = fitted.schema.choices[j]
+                rest = choice.reason, missing, described[k], choice.scores or {}
+                columns[j] = ColumnSummary(names[j], part.family.name, *rest)
+        found = fitted.calibration
+        told = "" if found is None else f", calibrated by {found.kind}{' (stale)' if found.stale else ''}"
+        return cls(title, classes, columns, told)
+
+    @property
+    def n_rows(self) -> int:
+        """Rows the model has seen."""
+        return sum(rows for _, rows, _ in self.classes)
+
+    @property
+    def head(self) -> str:
+        """Rows, columns and missing cells in a line."""
+        used = [column for column in self.columns if column.missing is not None]
+        missing = sum(column.missing or 0 for column in used)
+        left_out = f" ({len(self.columns) - len(used)} left out)" if len(used) < len(self.columns) else ""
+        return (
+            f"{self.n_rows:,} rows, {len(self.columns):,} columns{left_out}, "
+            f"{missing:,} of {self.n_rows * len(used):,} cells missing{self.calibration}"
+        )
+
+    def text(self) -> str:
+        """For a terminal."""
+        few = self.classes[:MOST_CLASSES]
+        lines = [self.title, "  " + self.head, ""]
+        lines += _aligned(
+            [("class", "rows", "prior"), *((c, f"{n:,}", f"{p:.3f}") for c, n, p in few)], "<>>"
+        )
+        lines += _rest(len(self.classes) - len(few), "classes")
+        given = " | ".join(label for label, *_ in self.classes) if len(self.classes) <= 3 else "by class"
+        shown = [("column", "family", "missing", f"parameters ({given})", "why")]
+        for column in self.columns[:MOST_COLUMNS]:
+            missing = "" if column.missing is None else f"{column.missing:,}"
+            shown.append((column.name, column.family or "-", missing, told(column.parameters), column.reason))
+        lines += ["", *_aligned(shown, "<<><<"), *_rest(len(self.columns) - MOST_COLUMNS, "columns")]
+        return "\n".join(lines)
+
+    def html(self) -> str:
+        """For a notebook: the same, and behind every column all of its parameters."""
+        few = self.classes[:MOST_CLASSES]
+        classes = "".join(
+            f"<tr><td>{escape(c)}</td><td class=n>{n:,}</td><td class=n>{p:.3f}</td></tr>" for c, n, p in few
+        )
+        columns = "".join(self._html_column(column) for column in self.columns[:MOST_COLUMNS])
+        more = [
+            *_rest(len(self.classes) - len(few), "classes"),
+            *_rest(len(self.columns) - MOST_COLUMNS, "columns"),
+        ]
+        return (
+            f"<div class=sunrise>{_STYLE}<b>{escape(self.title)}</b><p>{escape(self.head)}</p>"
+            f"<table><tr><th>class</th><th>rows</th><th>prior</th></tr>{classes}</table>"
+            "<table><tr><th>column</th><th>family</th><th>missing</th><th>parameters</th><th>why</th></tr>"
+            f"{columns}</table><p>{escape(', '.join(line.strip() for line in more))}</p></div>"
+        )
+
+    def _html_column(self, column: ColumnSummary) -> str:
+        missing = "" if column.missing is None else f"{column.missing:,}"
+        return (
+            f"<tr><td>{escape(column.name)}</td><td>{escape(column.family or '-')}</td><td class=n>{missing}</td>"
+            f"<td>{self._html_parameters(column.parameters)}</td><td>{escape(column.reason)}</td></tr>"
+        )
+
+    def _html_parameters(self, parameters: dict[str, Floats]) -> str:
+        if not parameters:
+            return ""
+        labels = [label for label, *_ in self.classes][:MOST_CLASSES]
+        header = "".join(f"<th>{escape(label)}</th>" for label in labels)
+        rows = ""
+        for name, values in islice(parameters.items(), 100):
+            cells = "".join(f"<td class=n>{_number(v)}</td>" for v in values[:MOST_CLASSES])
+            rows += f"<tr><td>{escape(name)}</td>{cells}</tr>"
+        short = escape(told(parameters))
+        return f"<details><summary>{short}</summary><table><tr><th></th>{header}</tr>{rows}</table></details>"
+
+
+_STYLE = (
+    "<style>.sunrise{font:13px sans-serif}.sunrise p{margin:.3em 0;opacity:.75}.sunrise table{border-collapse:collapse;"
+    "margin:.4em 0}.sunrise th,.sunrise td{text-align:left;vertical-align:top;padding:.15em .7em;"
+    "border-bottom:1px solid #8884}.sunrise .n{text-align:right;font-variant-numeric:tabular-nums}"
+    ".sunrise summary{cursor:pointer}</style>"
+)
+
+
+def _number(value: Any) -> str:
+    return f"{value:.3g}" if 1e-3 <= abs(value) < 1e5 or value == 0 else f"{value:.2e}"
+
+
+def told(parameters: dict[str, Floats], width: int = 44) -> str:
+    """The first few parameters, the largest where there are many, each with its number for every class."""
+    ranked = list(parameters.items())
+    if len(ranked) > 3:  # levels: the most probable ones
+        ranked = nlargest(8, ranked, key=lambda item: float(np.mean(item[1])))
+    shown: list[str] = []
+    for name, values in ranked:
+        numbers = " | ".join(_number(value) for value in values[:3])
+        shown.append(f"{_cut(name, 16)}: {numbers}" + (" ..." if len(values) > 3 else ""))
+        if len(shown) > 1 and len(", ".join(shown)) > width:
+            shown.pop()
+            break
+    return ", ".join(shown) + (", ..." if len(shown) < len(parameters) else "")
+
+
+def _cut(text: str, width: int) -> str:
+    return text if len(text) <= width else text[: width - 1] + "…"
+
+
+def _aligned(rows: Iterable[tuple[str, ...]], sides: str) -> list[str]:
+    """Rows of a table with its columns under each other."""
+    cut = [tuple(_cut(plain(cell), 70) for cell in row) for row in rows]
+    widths = [max(map(len, column)) for column in zip(*cut, strict=True)]
+    cells = [[f"{cell:{side}{w}}" for cell, side, w in zip(row, sides, widths, strict=True)] for row in cut]
+    return ["  " + "  ".join(row).rstrip() for row in cells]
+
+
+def _rest(number: int, what: str) -> list[str]:
+    return [f"  ... and {number:,} more {what}"] if number > 0 else []
+
+
+class SummaryMixin(Estimator):
+    """What a fitted model shows of itself."""
+
+    _fitted: FittedModel
+    stats_: Stats
+    _columns: Callable[[], list[str]]
+
+    @property
+    def families_(self) -> Any:
+        """The family of every column, why it was chosen, its parameters, and the scores of the families tried.
+
+        A score is the mean log-probability of the class by the column alone, each row taken out of it. A frame of the
+        kind the model was fitted to; a dict by column where that was no frame.
+
+        >>> from sunrise import NaiveBayes
+        >>> model = NaiveBayes().fit({"hair": ["long", "short", "long"]}, ["a", "b", "a"])
+        >>> model.families_["hair"]["family"], model.families_["hair"]["reason"]
+        ('categorical', '2 categories')
+        """
+        self._fitted_model("families_")
+        columns = self._summary().columns
+        if self._model.schema.library is None:
+            return {
+                c.name: {
+                    "family": c.family,
+                    "reason": c.reason,
+                    "parameters": c.parameters,
+                    "scores": c.scores,
+                }
+                for c in columns
+            }
+        return write.frame(
+            self._model.schema.library,
+            {
+                "column": [c.name for c in columns],
+                "family": [c.family for c in columns],
+                "reason": [c.reason for c in columns],
+                "parameters": [told(c.parameters) for c in columns],
+                "scores": [
+                    ", ".join(f"{name} {score:.4f}" for name, score in c.scores.items()) for c in columns
+                ],
+            },
+        )
+
+    @property
+    def fixed_families_(self) -> dict[Any, Family | None]:
+        """The families as they were fixed, to be given to another model: `NaiveBayes(model.fixed_families_)`.
+
+        Columns that form a block are a tuple; None is a column that is left out.
+
+        >>> from sunrise import NaiveBayes
+        >>> model = NaiveBayes().fit({"hair": ["long", "short", "long"], "day": [1, 1, 1]}, ["a", "b", "a"])
+        >>> model.fixed_families_["day"] is None, model.fixed_families_["hair"].name
+        (True, 'categorical')
+        """
+        self._fitted_model("fixed_families_")
+        return self._model.schema.families
+
+    @property
+    def parameters_(self) -> dict[str, dict[str, Floats]]:
+        """The parameters of every column, each with a number per class, in the order of `classes_`.
+
+        >>> from sunrise import NaiveBayes
+        >>> model = NaiveBayes().fit({"hair": ["long", "short", "long"]}, ["a", "b", "a"])
+        >>> model.parameters_["hair"]["long"]
+        array([0.6 , 0.25])
+        """
+        self._fitted_model("parameters_")
+        names = self._columns()
+        found: dict[str, dict[str, Floats]] = {}
+        for part, described in zip(self._model.parts, self._model.described, strict=True):
+            found |= {names[j]: column for j, column in zip(part.columns, described, strict=True)}
+        return found
+
+    @property
+    def prior_(self) -> ByColumn:
+        """The prior of every column's parameters, as it was worked out from the data or given.
+
+        Passed back, it stays as it is: `NaiveBayes({"x": sunrise.Gaussian(prior=model.prior_["x"])})`.
+
+        >>> from sunrise import NaiveBayes
+        >>> model = NaiveBayes("gaussian").fit({"x": [0.0, 2.0, 4.0, 6.0]}, [0, 0, 1, 1])
+        >>> float(model.prior_["x"].m), float(model.prior_["x"].kappa)
+        (3.0, 0.2)
+        """
+        self._fitted_model("prior_")
+        return ByColumn(self._model, self._columns(), "prior")
+
+    @property
+    def posterior_(self) -> ByColumn:
+        """The conjugate posterior of every column's parameters, with an entry per class.
+
+        >>> from sunrise import NaiveBayes
+        >>> model = NaiveBayes("bernoulli").fit({"heads": [1, 1, 0, 1]}, ["coin"] * 4)
+        >>> coin = model.posterior_["heads"]
+        >>> coin.mean.round(3), [float(end[0].round(3)) for end in coin.interval(0.9)]
+        (array([0.667]), [0.343, 0.924])
+        """
+        self._fitted_model("posterior_")
+        return ByColumn(self._model, self._columns(), "posterior")
+
+    @property
+    def log_evidence_(self) -> Evidence:
+        """Log probability of labels and cells with all parameters integrated out: a number, and its parts.
+
+        `columns` has a number per class for every column, `classes` is that of the labels: under equal weights of all
+        class probabilities where these were fitted, 0 where they were given. It is NaN where a column has no proper
+        prior, or no closed form. It compares priors of the same families, not families.
+
+        >>> from fractions import Fraction
+        >>> from sunrise import NaiveBayes
+        >>> model = NaiveBayes("bernoulli").fit({"heads": [1, 0, 0, 1, 1]}, ["coin"] * 5)
+        >>> Fraction(float(np.exp(model.log_evidence_))).limit_denominator(100)
+        Fraction(1, 60)
+        """
+        self._fitted_model("log_evidence_")
+        fitted, names = self._model, self._columns()
+        columns: dict[str | tuple[str, ...], Floats] = {}
+        for part, block in zip(fitted.parts, fitted.blocks, strict=True):
+            found, own = (
+                log_evidence_of(part.family, block, fitted.stats.weight),
+                tuple(names[j] for j in part.columns),
+            )
+            columns |= {own: found[:, 0]} if part.family.joint else dict(zip(own, found.T, strict=True))
+        return Evidence(fitted.log_evidence_of_classes, columns)
+
+    @property
+    def chosen_(self) -> dict[tuple[str, ...], Chosen]:
+        """How strong the evidence made the priors it was to choose, by the columns they are for.
+
+        `value` is the alpha, or the number of rows a prior is worth; `at_boundary` is True where the evidence still
+        grew towards 0 or infinity.
+
+        >>> from sunrise import Bernoulli, NaiveBayes
+        >>> cells = {"a": [1, 0, 0, 1, 1, 1], "b": [0, 0, 1, 0, 0, 0]}
+        >>> model = NaiveBayes(Bernoulli("evidence")).fit(cells, list("xxxyyy"))
+        >>> alpha, at_boundary = model.chosen_["a", "b"]
+        >>> round(alpha, 3), at_boundary
+        (1.0, False)
+        """
+        self._fitted_model("chosen_")
+        names = self._columns()
+        return {
+            tuple(names[j] for j in part.columns): part.family.chosen
+            for part in self._model.parts
+            if part.family.chosen is not None
+        }
+
+    @property
+    def convergence_(self) -> Any:
+        """How parameters that take rounds to be found were found, by the columns they are for.
+
+        >>> from sunrise import NaiveBayes
+        >>> counts = {"a": [5, 0, 3, 1], "b": [0, 4, 3, 0], "c": [1, 2, 0, 6]}
+        >>> model = NaiveBayes("dirichlet_multinomial").fit(counts, ["x"] * 4)
+        >>> model.convergence_["a", "b", "c"].converged
+        array([ True])
+        """
+        self._fitted_model("convergence_")
+        names = self._columns()
+        return {
+            tuple(names[j] for j in part.columns): found
+            for part in self._model.parts
+            if (found := getattr(part.family, "convergence", None)) is not None
+        }
+
+    def _summary(self) -> Summary:
+        return Summary.of(super().__repr__(), self._columns(), self._model, self.stats_)
+
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+        """A fitted model shows its classes and columns."""
+        return self._summary().text() if "_model" in self.__dict__ else str(super().__repr__(N_CHAR_MAX))
+
+    def _repr_html_inner(self) -> str:
+        return self._summary().html() if "_model" in self.__dict__ else str(super()._repr_html_inner())
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> Any:
+        bundle = super()._repr_mimebundle_(**kwargs)
+        if "_model" in self.__dict__ and "text/html" in bundle:
+            bundle["text/html"] = self._repr_html_inner()
+        return bundle

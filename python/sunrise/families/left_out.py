@@ -1,0 +1,144 @@
+"""How the training rows of a block are scored without themselves: the two results of `Family.left_out`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from sunrise._common.arrays import Codes, Floats, Mask, Positions
+from sunrise.data.blocks import Block, SparseBlock
+from sunrise.forms.removal import Removal
+from sunrise.forms.table import Table
+
+if TYPE_CHECKING:
+    from sunrise.families.base import Family
+
+
+@dataclass(frozen=True)
+class CellsLeftOut:
+    """Leave-one-out where each cell changes the score of its own class by itself.
+
+    `score(x, c, j, w)` returns the score of each cell x (class c, column j, weight w) for its own class with the cell
+    removed; NaN where the other classes change too, or where the cell was never fitted.
+    """
+
+    score: Callable[[Floats, Codes, Positions, Floats], Floats]
+    #: The same as a form that engines evaluate for whole blocks, if there is one.
+    form: Removal | Table | None = None
+    #: Scores of all classes (rows x classes x columns) for rows x columns of cells, their classes and weights: given
+    #: where removing a cell changes every class.
+    score_all: Callable[[Floats, Codes, Floats], Floats] | None = None
+    #: True if a class that never saw a column takes the estimate of all classes together, which changes without a row.
+    pools_unobserved: bool = False
+
+
+@dataclass(frozen=True)
+class RowsLeftOut:
+    """Leave-one-out where a row is one draw from the whole block.
+
+    `score(block, y, w, n_threads)` returns the scores of sparse rows with the row removed: one number per row for its
+    own class, or rows x classes with `all_classes`, where NaN means unchanged. It is +inf for a row that was never
+    fitted; None if rows have to be removed from the statistics one by one.
+    """
+
+    score: Callable[[SparseBlock, Codes, Floats, int], Floats | None]
+    #: True if a row takes part in the parameters of other classes than its own.
+    all_classes: bool = False
+
+
+class Cells(NamedTuple):
+    """The non-zero cells of rows, each with its row and its column."""
+
+    x: Floats
+    row: Positions
+    column: Positions
+    n_rows: int
+
+    def by_row(self, values: Floats | Mask) -> Floats:
+        """Sum values of the cells over each row."""
+        return np.bincount(self.row, values, self.n_rows).astype(np.float64)
+
+    @classmethod
+    def stored(cls, block: SparseBlock, zeros: bool = False) -> Cells:
+        """The stored cells of sparse rows, without explicit zeros unless `zeros`."""
+        x, column = block.data.astype(np.float64), block.indices.astype(np.intp)
+        row = np.repeat(np.arange(block.shape[0]), np.diff(block.indptr))
+        if zeros or x.all():
+            return cls(x, row, column, block.shape[0])
+        keep = x != 0
+        return cls(x[keep], row[keep], column[keep], block.shape[0])
+
+
+def as_sparse(block: Block) -> SparseBlock | None:
+    """The rows of a block as sparse rows, each column once and in order; None if cells are missing."""
+    if not isinstance(block, SparseBlock):
+        matrix = sparse.csr_array(block.numbers())
+        block = SparseBlock(matrix.data, matrix.indices, matrix.indptr, block.shape)
+    block = block.canonical()
+    return None if np.isnan(block.data).any() else block
+
+
+def score_without_cells(family: Family, stats: Any, x: Floats, c: Codes, j: Positions, w: Floats) -> Floats:
+    """Score cells by their own class with parameters derived from the statistics less the cell.
+
+    `c` and `j` are the classes and columns of the cells x, `w` their weights. NaN where the rest of the class and
+    column is not enough to know the score, or where the cell was never fitted.
+    """
+    if len(x) == 0:
+        return np.empty(0)
+    rest = stats.without_cells(family.fit_support.views_of(x[:, None]), c, j, w)
+    single = family.for_cells(c, j)
+    with np.errstate(invalid="ignore", divide="ignore"):  # cells that were never fitted show as NaN
+        form = single.form(single.params(rest, np.ones(1)))
+        views = family.support.views_of(x[:, None]).reshape(1, -1)
+        scores = form.finite.cells(views)[0, 0].reshape(len(x), -1).sum(axis=1)
+    unknown = (rest.rows.reshape(len(x), -1)[:, 0] <= 0) | ~np.broadcast_to(
+        family.is_attainable(rest), len(x)
+    )
+    if form.impossible is not None:
+        unknown |= (form.impossible.cells(views)[0, 0] != 0).reshape(len(x), -1).any(axis=1)
+    return np.where(unknown, np.nan, scores)
+
+
+def score_sparse_rows(
+    score: Callable[[Floats, Codes, Positions, Floats], Floats],
+    read: Callable[[Floats], Floats],
+    rows: Cells,
+    n_columns: int,
+    y: Codes,
+    w: Floats,
+    column_weights: Floats | None = None,
+) -> Floats:
+    """Score sparse rows by their own class without themselves.
+
+    `score` is that of single cells (see CellsLeftOut), `read` how the family reads a cell. Zeros are scored once for
+    each class, column and weight, not once for each row.
+    """
+    weights = np.ones(n_columns) if column_weights is None else column_weights
+    own = np.full(rows.n_rows, np.nan)
+    for weight in np.unique(w[w > 0]):
+        here = w == weight
+        classes, code = np.unique(y[here], return_inverse=True)
+        place = np.zeros(rows.n_rows, np.intp)
+        place[here] = code
+        c, j = np.divmod(np.arange(len(classes) * n_columns), n_columns)
+        zeros = score(read(np.zeros(len(c))), classes[c].astype(np.int32), j, np.full(len(c), weight))
+        zeros = (zeros * weights[j]).reshape(len(classes), n_columns)
+        stored = here[rows.row]
+        row, j, x = rows.row[stored], rows.column[stored], read(rows.x[stored])
+        observed, cells, at = ~np.isnan(x), np.zeros(len(x)), place[row]
+        own_weight = np.full(int(observed.sum()), weight)
+        cells[observed] = score(x[observed], y[row[observed]], j[observed], own_weight) * weights[j[observed]]
+        # A zero that no row of its class holds must be covered by a stored cell.
+        never = np.isnan(zeros)
+        zeros = np.where(never, 0.0, zeros)
+        covered = np.bincount(row, never[at, j], rows.n_rows)[here]
+        with np.errstate(invalid="ignore"):  # impossible zeros that are covered
+            change = np.where(np.isinf(zeros[at, j]), np.nan, cells - zeros[at, j])
+        sums = zeros.sum(axis=1)[code] + np.bincount(row, change, rows.n_rows)[here]
+        own[here] = np.where(covered == never.sum(axis=1)[code], sums, np.nan)
+    return own

@@ -1,0 +1,357 @@
+"""Readers: how the cells of a family's columns are read, for fitting and for scoring.
+
+A family names one of `NUMBERS`, `ROWS`, `LEVELS`, `BINS` (here) or `TEXT` (text_reader.py). A reader owns everything
+that depends on the kind of cell: blocks for the engines, what the first data decide (edges of bins), how settings of
+single columns combine to those of a block, and how cells are shown.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar, NamedTuple, Protocol
+
+import numpy as np
+
+from sunrise import _native
+from sunrise._common.arrays import Codes, Floats, Labels, Mask
+from sunrise._common.warnings import UnseenLevelsWarning, alert
+from sunrise.data.blocks import Block, ColumnsBlock, DenseBlock, LevelsBlock
+from sunrise.data.column import Column, Levels
+from sunrise.data.errors import refuse_cell, refuse_text, refuse_unseen_level
+from sunrise.data.frame import Frame
+from sunrise.data.levels import MISSING, cell_of, name_of, named
+from sunrise.numerics.bin_edges import cuts_of
+from sunrise.statistics.support import REAL, Support
+
+#: Positions of a column's levels by name.
+LevelPositions = dict[str, int]
+
+
+class Fitting(Protocol):
+    """What a reader needs to know of a fit: the rows, and the estimator's name for error texts."""
+
+    @property
+    def codes(self) -> Codes:
+        """Classes of the rows."""
+
+    @property
+    def weight(self) -> Floats | None:
+        """Weights of the rows."""
+
+    @property
+    def n_jobs(self) -> int | None:
+        """Threads."""
+
+    @property
+    def who(self) -> str:
+        """Name of the estimator."""
+
+
+class Scoring(NamedTuple):
+    """What a reader needs to know of a fitted block to read rows for it."""
+
+    columns: tuple[int, ...]
+    #: Levels or words of the block as `Reader.lookup` returned them.
+    lookup: Any
+    #: Columns whose family was chosen automatically: cells outside the support count as missing.
+    lenient: Mask
+    n_jobs: int | None
+    who: str
+
+
+class Reader(ABC):
+    """How the cells of a family's columns are read."""
+
+    #: True if every column is a block of its own.
+    own_block: ClassVar[bool] = False
+    #: True if cells are plain numbers, so that a whole matrix is read in place.
+    is_plain: ClassVar[bool] = False
+    #: True if statistics are of whole rows, so that the columns of a block are read together.
+    whole_rows: ClassVar[bool] = False
+    #: True if cells are numbers: what they are and how they correlate can be looked at.
+    is_numeric: ClassVar[bool] = True
+    #: True if the first data decide settings of each column (edges of bins).
+    learns: ClassVar[bool] = False
+
+    # What the first data decide.
+
+    def learn(self, family: Any, column: Column, fitting: Fitting) -> Any:
+        """Return the family of one column with the settings that its first data decide."""
+        return family
+
+    def is_uninformed(self, family: Any) -> bool:
+        """True if the first data held too little to decide these settings."""
+        return False
+
+    def unlearned(self, family: Any) -> Any:
+        """Return the family without learned settings: columns that agree on the rest form a block."""
+        return family
+
+    def with_learned_of(self, family: Any, other: Any) -> Any:
+        """Return the family with the settings that another one of the same kind has learned."""
+        return family
+
+    def merge_columns(self, families: list[Any]) -> Any:
+        """Combine the families of several columns into the family of one block."""
+        return families[-1]
+
+    def column_family(self, family: Any, at: int) -> Any:
+        """Return the family of one column of a block: the opposite of `merge_columns`."""
+        return family
+
+    # Reading.
+
+    @abstractmethod
+    def fit_block(self, column: Column, family: Any, fitting: Fitting) -> Block:
+        """Read one column for fitting."""
+
+    @abstractmethod
+    def score_block(self, table: Frame, family: Any, scoring: Scoring) -> Block:
+        """Read the columns of a block for scoring."""
+
+    def lookup(self, stats: Any) -> Any:
+        """Return what reading rows needs of fitted statistics: positions of levels, the vocabulary; else None."""
+        return None
+
+    def declare(self, stats: Any, declared: list[Labels]) -> Any:
+        """Return the statistics with levels that the data declare whether they occur or not."""
+        return stats
+
+    def update_problem(self, family: Any) -> str | None:
+        """Why statistics of this family cannot be updated or merged; None if they can."""
+        return None
+
+    # For people.
+
+    def count_unusable(self, column: Column, family: Any, form: Any, lookup: Any, at: int) -> tuple[int, int]:
+        """Return how many cells of a column are missing, and how many hold unseen levels."""
+        x = numbers(column, family).numbers()
+        return int(np.isnan(x).sum()), int(form.unseen(at, x).sum())
+
+    def to_cells(self, x: Floats, lookup: Any, at: int, kind: str, whole: bool) -> list[Any]:
+        """Turn drawn numbers into cells of the column's own type."""
+        if kind == "bool":
+            return [bool(value >= 0.5) for value in x]
+        return [int(value) for value in x] if whole else x.tolist()
+
+
+class NumberReader(Reader):
+    """Cells are numbers, added up as they are."""
+
+    is_plain = True
+
+    def __init__(self, whole_rows: bool = False) -> None:
+        self.__dict__["whole_rows"] = whole_rows
+
+    def fit_block(self, column: Column, family: Any, fitting: Fitting) -> Block:
+        """The column as a block of one."""
+        return ColumnsBlock((numbers(column, family),), column.n_rows)
+
+    def score_block(self, table: Frame, family: Any, scoring: Scoring) -> Block:
+        """The columns of the block; cells that an automatically chosen family cannot have are missing."""
+        return tolerant(number_block(table, scoring.columns, family), family.support, scoring.lenient)
+
+
+class LevelReader(Reader):
+    """Cells are levels, known by name."""
+
+    is_numeric = False
+
+    def fit_block(self, column: Column, family: Any, fitting: Fitting) -> Block:
+        """Codes of the levels, with their names."""
+        names, codes = levels(column, family.missing == "level", fitting.n_jobs)
+        return LevelsBlock((codes,), names)
+
+    def score_block(self, table: Frame, family: Any, scoring: Scoring) -> Block:
+        """The levels as positions among those of the fit; an unseen level comes after all of them."""
+        codes = []
+        for j, positions in zip(scoring.columns, scoring.lookup, strict=True):
+            column = table.read(j)
+            own, unseen = self._positions(column, family, positions, scoring.n_jobs)
+            if unseen is not None and positions:
+                self._mind_unseen(column.name, family, unseen)
+            codes.append(own)
+        return LevelsBlock(tuple(codes))
+
+    def lookup(self, stats: Any) -> list[LevelPositions]:
+        """Positions of the levels by name, for each column."""
+        return [{name: k for k, name in enumerate(stats.levels(j))} for j in range(stats.n_columns)]
+
+    def declare(self, stats: Any, declared: list[Labels]) -> Any:
+        """The statistics with the declared levels."""
+        return stats.with_levels(declared)
+
+    def _positions(
+        self, column: Column, family: Any, positions: LevelPositions, n_jobs: int | None
+    ) -> tuple[Codes, Unseen | None]:
+        names, codes = levels(column, family.missing == "level", n_jobs)
+        beyond = len(positions)
+        to = np.array([positions.get(name, beyond) for name in names], np.int32)
+        codes = _native.replaced(codes, to)
+        if to.max(initial=-1) < beyond:
+            return codes, None
+        unseen = codes == beyond
+        if not unseen.any():
+            return codes, None
+        row = int(np.argmax(unseen))
+        shown = column.shown(row)
+        example = MISSING if shown is None else name_of(shown)
+        return codes, Unseen(int(unseen.sum()), int((codes >= 0).sum()), example, row)
+
+    def _mind_unseen(self, name: Any, family: Any, unseen: Unseen) -> None:
+        """Raise for unseen levels if the user asked for that; warn if most cells are unseen."""
+        if family.unseen == "error":
+            refuse_unseen_level(name, unseen.example, unseen.row)
+        if unseen.present > 1 and unseen.cells > unseen.present / 2:
+            alert(
+                f"column {name!r}: {unseen.cells} of {unseen.present} cells hold levels that did not occur in fit, "
+                f"such as {unseen.example!r}. Is it the same column, with the same spelling?",
+                UnseenLevelsWarning,
+            )
+
+    def count_unusable(self, column: Column, family: Any, form: Any, lookup: Any, at: int) -> tuple[int, int]:
+        """Missing cells, and cells with levels that did not occur in fit."""
+        _, unseen = self._positions(column, family, lookup[at], None)
+        missing = int((column.levels.codes < 0).sum())
+        cells = 0 if unseen is None else unseen.cells
+        if family.missing == "level" and MISSING not in lookup[at]:
+            cells -= missing  # they are counted as missing
+        return missing, cells
+
+    def to_cells(self, x: Floats, lookup: Any, at: int, kind: str, whole: bool) -> list[Any]:
+        """Levels by name, as the type of cell that they were."""
+        names = list(lookup[at])
+        return [cell_of(names[int(position)], kind) for position in x]
+
+
+class BinReader(Reader):
+    """Cells are numbers, counted by the bin they fall into. The first data decide the edges of the bins."""
+
+    learns = True
+
+    def learn(self, family: Any, column: Column, fitting: Fitting) -> Any:
+        """The family with the edges of this column."""
+        if family.cuts:
+            return family
+        x = finite(column, family, fitting.who, fitting.weight)
+        cuts = cuts_of(family.edges, x, fitting.codes, fitting.weight, family.bins)
+        return family.with_settings(cuts=(cuts,))
+
+    def is_uninformed(self, family: Any) -> bool:
+        """True if there were too few cells to find edges by."""
+        return bool(family.has_few_cells)
+
+    def unlearned(self, family: Any) -> Any:
+        """The family without edges."""
+        return family.with_settings(cuts=())
+
+    def with_learned_of(self, family: Any, other: Any) -> Any:
+        """The edges of another family, if it found them in the same way or has the edges that are given here."""
+        if family.cuts or family.name != other.name or not other.cuts:
+            return family
+        same = family.statistics_key == self.unlearned(other).statistics_key
+        same = same or family.edges == other.cuts[0].edges
+        return family.with_settings(cuts=other.cuts) if same else family
+
+    def merge_columns(self, families: list[Any]) -> Any:
+        """The family with the edges of all columns."""
+        return families[-1].with_settings(cuts=tuple(cuts for family in families for cuts in family.cuts))
+
+    def column_family(self, family: Any, at: int) -> Any:
+        """The family with the edges of one column."""
+        return family.with_settings(cuts=family.cuts[at : at + 1])
+
+    def fit_block(self, column: Column, family: Any, fitting: Fitting) -> Block:
+        """The bins of the cells."""
+        x = finite(column, family, fitting.who, fitting.weight)
+        return LevelsBlock((family.cuts[0].bins(x),))
+
+    def score_block(self, table: Frame, family: Any, scoring: Scoring) -> Block:
+        """The bins of the cells of every column."""
+        columns = zip(scoring.columns, family.cuts, strict=True)
+        return LevelsBlock(
+            tuple(cuts.bins(finite(table.read(j), family, scoring.who)) for j, cuts in columns)
+        )
+
+    def count_unusable(self, column: Column, family: Any, form: Any, lookup: Any, at: int) -> tuple[int, int]:
+        """Missing cells; every number has a bin."""
+        return int(np.isnan(numbers(column, family).numbers()).sum()), 0
+
+
+class Unseen(NamedTuple):
+    """How many cells of a column hold unseen levels, how many are present, and one example with its row."""
+
+    cells: int
+    present: int
+    example: str
+    row: int
+
+
+#: Numbers, column by column.
+NUMBERS = NumberReader()
+#: Numbers whose statistics are of whole rows.
+ROWS = NumberReader(whole_rows=True)
+LEVELS = LevelReader()
+BINS = BinReader()
+
+
+def numbers(column: Column, family: Any) -> Column:
+    """Return the column if it holds numbers; raise otherwise."""
+    if column.kind not in ("level", "mixed"):
+        return column
+    present = column.levels.codes >= 0
+    if not present.any():
+        return Column(column.name, "empty", column.n_rows)
+    if column.problem:
+        raise ValueError(column.problem)
+    row = int(np.argmax(present))
+    refuse_text(column.name, column.shown(row), row, family.name)
+
+
+def finite(column: Column, family: Any, who: str, weight: Floats | None = None) -> Floats:
+    """Return the numbers of a column; raise if one is infinite in a row that counts."""
+    x = numbers(column, family).numbers()
+    bad = np.isinf(x) if weight is None else np.isinf(x) & (weight > 0)
+    if bad.any():
+        row = int(np.argmax(bad))
+        refuse_cell(who, [column.name], ("infinite", row, 0, float(x[row])), family.support)
+    return x
+
+
+def number_block(table: Frame, columns: tuple[int, ...], family: Any) -> Block:
+    """The numbers of some columns: the table's own matrix if it is all of it, else the columns."""
+    if table.block is not None and columns == tuple(range(len(table.names))):
+        return table.block
+    return ColumnsBlock(tuple(numbers(table.read(j), family) for j in columns), table.n_rows)
+
+
+def tolerant(block: Block, support: Support, lenient: Mask) -> Block:
+    """Return the block with cells outside the support missing, in the columns where that is allowed."""
+    bounded = support.whole or np.isfinite(support.lowest) or np.isfinite(support.highest)
+    if not (bounded and lenient.any()):
+        return block
+    x = block.numbers()
+    outside = (x < support.lowest) | (x > support.highest)
+    if support.whole:
+        outside |= x != np.floor(x)
+    outside &= np.isfinite(x) & lenient
+    return DenseBlock(np.where(outside, np.nan, x)) if outside.any() else block
+
+
+def plain_levels(column: Column, n_jobs: int | None) -> Levels:
+    """The levels of a column; missing cells have the code -1."""
+    try:
+        return column.levels_by(n_jobs)
+    except _native.CellError as error:
+        refuse_cell("NaiveBayes", [column.name], error.args, REAL)
+    except ValueError as error:  # bytes that are not text
+        raise ValueError(f"column {column.name!r}: {error}. Decode it before, or drop it.") from None
+
+
+def levels(column: Column, missing_is_level: bool, n_jobs: int | None = None) -> Levels:
+    """The levels of a column; missing cells have a level of their own if that is asked for."""
+    names, codes = plain_levels(column, n_jobs)
+    if not missing_is_level:
+        return Levels(names, codes)
+    more = np.append(names, named([MISSING]))
+    return Levels.of(more, np.where(codes < 0, len(names), codes).astype(np.int32))

@@ -1,0 +1,53 @@
+"""From a table to the cells that a fitted model scores: columns by name, levels by their positions in the fit."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+from sunrise.data.align import align
+from sunrise.data.blocks import Batch
+from sunrise.data.frame import Frame
+from sunrise.families.readers import Scoring
+from sunrise.forms.base import Form
+from sunrise.model.schema import Part, Schema
+
+
+class Model(Protocol):
+    """The part of a fitted model that reading rows needs."""
+
+    schema: Schema
+    parts: tuple[Part, ...]
+
+    @property
+    def forms(self) -> tuple[Form, ...]:
+        """How the blocks score their cells."""
+
+    @property
+    def n_jobs(self) -> int | None:
+        """Threads, as the user set them."""
+
+    @property
+    def lookups(self) -> tuple[Any, ...]:
+        """Levels or words of the blocks, as their readers look them up."""
+
+
+def encode_rows(table: Frame, model: Model, who: str = "NaiveBayes") -> tuple[Batch, Frame]:
+    """Return one block of cells for every block of the model, and the table with the model's columns in order."""
+    table = align(table, model.schema, who)
+    if table.block is not None and model.schema.is_matrix and not model.schema.choices[0].is_lenient:
+        return Batch(table.n_rows, (table.block,)), table
+    blocks = []
+    for k, part in enumerate(model.parts):
+        scoring = Scoring(part.columns, model.lookups[k], model.schema.lenient(part), model.n_jobs, who)
+        blocks.append(part.family.reader.score_block(table, part.family, scoring))
+    return Batch(table.n_rows, tuple(blocks)), table
+
+
+def count_unusable(table: Frame, model: Model, who: str = "NaiveBayes") -> dict[int, tuple[int, int]]:
+    """Missing cells and cells with unseen levels, for every column that the model uses."""
+    table, counts = align(table, model.schema, who), {}
+    for k, part in enumerate(model.parts):
+        for at, j in enumerate(part.columns):
+            column, family = table.read(j), part.family
+            counts[j] = family.reader.count_unusable(column, family, model.forms[k], model.lookups[k], at)
+    return dict(sorted(counts.items()))

@@ -1,0 +1,155 @@
+"""What follows from statistics and settings: parameters, priors, forms, and the attributes that show them."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from sunrise._common.arrays import Floats, Labels
+from sunrise.forms.base import Form
+from sunrise.model.calibration_weights import Calibration
+from sunrise.model.class_prior import class_factors, class_probabilities
+from sunrise.model.schema import Part, Schema
+from sunrise.model.settings import Settings
+from sunrise.numerics.conjugate import Dirichlet
+from sunrise.numerics.special import log
+from sunrise.statistics.model import Stats
+
+
+class FittedModel:
+    """All that follows from statistics and settings; parameters are worked out when first asked for."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        schema: Schema,
+        stats: Stats,
+        classes: Labels,
+        prior: Any = None,
+        calibration: Calibration | None = None,
+        resolved: tuple[Part, ...] | None = None,
+    ) -> None:
+        self.settings, self.schema, self.classes, self.calibration = settings, schema, classes, calibration
+        self.parts = tuple(replace(p, family=settings.settle(p.family)) for p in schema.parts)
+        all_classes = stats.reindexed(classes)
+        self.factors = class_factors(settings.class_weight, all_classes)
+        scaled = all_classes if self.factors is None else all_classes.scaled(self.factors)
+        blocks = tuple(
+            part.family.reader.declare(block, schema.declared(part))
+            for part, block in zip(self.parts, scaled.blocks, strict=True)
+        )
+        self.stats = replace(scaled, blocks=blocks)
+        for part in self.parts:
+            part.family.check(len(part.columns), len(classes))
+        # What was taken from other statistics stays as it was there.
+        self.parts = resolved or tuple(
+            replace(part, family=part.family.resolve(block))
+            for part, block in zip(self.parts, blocks, strict=True)
+        )
+        wanted = settings.class_prior if prior is None else prior
+        self.is_prior_fitted = wanted is None or (isinstance(wanted, str) and wanted == "fitted")
+        self.class_prior = class_probabilities(wanted, self.stats)
+        self.log_class_prior = log(self.class_prior)
+        # Weights that are no probabilities want no prior, unless others beside them do.
+        self.is_generative = (
+            len(classes) == 1 or any(part.family.uses_class_prior for part in self.parts) or not self.parts
+        )
+        self.log_prior = self.log_class_prior if self.is_generative else np.zeros(len(classes))
+        self.plain_log_prior = self.log_prior
+        if calibration is not None:
+            self.log_prior = self.log_prior + calibration.offsets_of(classes)
+        self.supports = tuple(part.family.support for part in self.parts)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Pickle what cannot be derived again."""
+        derived = ("params", "plain_forms", "forms", "lookups")
+        return {name: value for name, value in self.__dict__.items() if name not in derived}
+
+    @property
+    def n_jobs(self) -> int | None:
+        """Threads, as the user said."""
+        return self.settings.n_jobs
+
+    @property
+    def blocks(self) -> tuple[Any, ...]:
+        """Statistics of the blocks, class weights applied and declared levels added."""
+        return self.stats.blocks
+
+    @cached_property
+    def params(self) -> tuple[Any, ...]:
+        """Parameters of the blocks."""
+        pairs = zip(self.parts, self.blocks, strict=True)
+        return tuple(part.family.params(block, self.stats.weight) for part, block in pairs)
+
+    @property
+    def point_params(self) -> tuple[Any, ...]:
+        """Parameters of the blocks as numbers: those of the posterior means where they are integrated out."""
+        return tuple(p._replace(posterior=None) if getattr(p, "posterior", None) else p for p in self.params)
+
+    @property
+    def log_evidence_of_classes(self) -> float:
+        """Log evidence of the labels: under a Dirichlet(1) where their probabilities are fitted, 0 where given."""
+        if not self.is_prior_fitted:
+            return 0.0
+        prior = Dirichlet(np.ones(len(self.classes)))
+        posterior = Dirichlet(prior.concentration + self.stats.weight)
+        return float(prior.log_rise(posterior))
+
+    @property
+    def described(self) -> list[list[dict[str, Floats]]]:
+        """Parameters of the blocks for people, for each of their columns; none where the column says nothing."""
+        return [
+            [told if known else {} for told, known in zip(part.family.describe(p), p.known, strict=True)]
+            for part, p in zip(self.parts, self.params, strict=True)
+        ]
+
+    @cached_property
+    def plain_forms(self) -> tuple[Form, ...]:
+        """How the blocks score their cells by their parameters alone."""
+        return tuple(part.family.form(p) for part, p in zip(self.parts, self.params, strict=True))
+
+    def weights(self, k: int) -> Floats:
+        """What the calibration multiplies the columns of block k by; one number for a joint block."""
+        part = self.parts[k]
+        columns = list(part.columns[:1] if part.family.joint else part.columns)
+        return np.ones(len(columns)) if self.calibration is None else self.calibration.weights[columns]
+
+    def calibrated(self, calibration: Calibration | None) -> FittedModel:
+        """The same with another calibration, or none."""
+        if calibration is None:
+            return self.uncalibrated
+        new = copy.copy(self.uncalibrated)
+        new.__dict__.pop("forms", None)
+        new.calibration = calibration
+        new.log_prior = self.plain_log_prior + calibration.offsets_of(self.classes)
+        return new
+
+    @property
+    def uncalibrated(self) -> FittedModel:
+        """The same without its calibration."""
+        if self.calibration is None:
+            return self
+        plain = copy.copy(self)
+        plain.calibration, plain.log_prior = None, self.plain_log_prior
+        plain.__dict__["forms"] = self.plain_forms
+        return plain
+
+    @cached_property
+    def forms(self) -> tuple[Form, ...]:
+        """How the blocks score their cells, calibrated where the model is."""
+        if self.calibration is None:
+            return self.plain_forms
+        return tuple(
+            form.times(np.repeat(self.weights(k), len(part.family.support.views)))
+            for k, (part, form) in enumerate(zip(self.parts, self.plain_forms, strict=True))
+        )
+
+    @cached_property
+    def lookups(self) -> tuple[Any, ...]:
+        """What reading rows needs of the blocks: positions of levels, vocabularies."""
+        pairs = zip(self.parts, self.blocks, strict=True)
+        return tuple(part.family.reader.lookup(block) for part, block in pairs)

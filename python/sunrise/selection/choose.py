@@ -1,0 +1,40 @@
+"""Choose the families of a table: given by the user, by leave-one-out score, or by type."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sunrise.data.frame import Frame
+from sunrise.model.accumulate import Accumulator
+from sunrise.model.schema import Choice, given_choices
+from sunrise.model.settings import Settings
+from sunrise.selection.by_score import choose_by_score
+from sunrise.selection.rules import choose_by_type
+
+
+def choose_families(
+    accumulator: Accumulator, table: Frame, settings: Settings
+) -> tuple[list[Choice], dict[int, Any]]:
+    """The choice of every column, and statistics of columns that choosing has computed, by position."""
+    given = given_choices(settings.families, table.names)
+    choices = dict(enumerate(given)) | choose_by_score(
+        accumulator, table, settings, _open_columns(settings.families, table, given)
+    )
+    ready: dict[int, Any] = {}
+    for j, choice in choices.items():
+        if choice is None:
+            choices[j], statistics = choose_by_type(j, table.read(j), accumulator)
+            if statistics is not None:
+                ready[j] = statistics
+    return accumulator.learn(table, [choices[j] for j in range(len(given))]), ready  # type: ignore[misc]
+
+
+def _open_columns(families: Any, table: Frame, given: list[Choice | None]) -> list[int]:
+    """Columns whose family is to be chosen by score."""
+    columns = [j for j, choice in enumerate(given) if choice is None]
+    if not isinstance(families, dict):
+        return columns if families == "auto" else []
+    names = set(table.names)
+    by_type = [key for key, wanted in families.items() if isinstance(wanted, str) and wanted == "auto-fast"]
+    excluded = {name for key in by_type for name in ([key] if key in names else key)}
+    return [j for j in columns if table.names[j] not in excluded]

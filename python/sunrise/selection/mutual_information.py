@@ -1,0 +1,124 @@
+"""Mutual information: how many bits an observed cell of a column tells of the class."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from scipy.special import expit, logit
+
+from sunrise._common.arrays import Floats, Positions
+from sunrise.families.base import Family
+from sunrise.families.capabilities import Continuous, Discrete
+from sunrise.numerics.special import log, log_sum_exp
+
+_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(6)
+
+#: Numbers of a grid that are held at a time.
+_PIECE = 1 << 21
+
+
+def entropy_bits(p: Floats) -> float:
+    """Entropy of a distribution, in bits.
+
+    >>> entropy_bits(np.array([0.5, 0.25, 0.25]))
+    1.5
+    """
+    return float(-(p * log(np.where(p > 0, p, 1.0))).sum() / np.log(2.0))
+
+
+def mutual_information(family: Family, params: Any, prior: Floats) -> Floats:
+    """Bits per column of a block, from 0 to the entropy of the classes.
+
+    Discrete families are added up over their outcomes, continuous ones integrated piece by piece on the scale of
+    their cells (of log x, for numbers above 0), each class over its own range.
+    """
+    if isinstance(family, Discrete):
+        outcomes = family.outcomes(params)
+        if isinstance(outcomes, list):
+            nats = np.array([_told(p, prior).sum() for p in outcomes])
+        else:
+            nats = _told(outcomes, prior).sum(axis=-1)
+    elif isinstance(family, Continuous):
+        nats = _of_densities(family, params, prior)
+    else:
+        raise ValueError(
+            f"{family.name} is not a distribution of the cells, so it has no mutual information. Use multinomial."
+        )
+    known = np.broadcast_to(params.known, nats.shape)
+    return np.asarray(np.clip(np.where(known, nats, 0.0) / np.log(2.0), 0.0, entropy_bits(prior)))
+
+
+def _told(log_p: Floats, prior: Floats) -> Floats:
+    """What each outcome adds, in nats, from log probabilities or densities: classes x ... -> ..."""
+    present = np.flatnonzero(prior)
+    log_p = log_p[present]
+    weight = prior[present].reshape(-1, *(1,) * (log_p.ndim - 1))
+    both = log_sum_exp(log_p + np.log(weight), axis=0)
+    p = np.exp(log_p)
+    with np.errstate(invalid="ignore"):  # where there is nothing, it tells nothing
+        return np.asarray(np.where(p > 0, weight * p * (log_p - both), 0.0).sum(axis=0))
+
+
+def _of_densities(family: Any, params: Any, prior: Floats) -> Floats:
+    form, support = family.form(params), family.support
+    if form.impossible is not None:
+        raise ValueError(
+            f"{family.name}: a class has no variance in some column, so its density is not finite there. Smooth it."
+        )
+    marks = family.landmarks(params)
+    columns = marks.shape[2]
+    marks = np.sort(marks.reshape(-1, columns), axis=0)
+    scale, back, stretch = _SCALES[_scale_of(support.lowest, support.highest)]
+    marks = scale(marks)
+    middle, half = (marks[1:] + marks[:-1]) / 2, (marks[1:] - marks[:-1]) / 2
+    nats = np.zeros(columns)
+    step = max(1, _PIECE // (columns * len(prior)))
+    for start in range(0, len(middle), step):
+        some = slice(start, start + step)
+        for node, weight in zip(_NODES, _WEIGHTS, strict=True):
+            u = middle[some] + half[some] * node
+            x = np.clip(back(u), support.lowest, support.highest)
+            cells = form.cells(support.views_of(x))
+            views = *cells.shape[:2], columns, len(support.views)
+            log_density = (
+                cells.reshape(views).sum(axis=3) + (family.log_base_measure(x) + stretch(u))[:, None]
+            )
+            nats += weight * (half[some] * _told(np.moveaxis(log_density, 1, 0), prior)).sum(axis=0)
+    return nats
+
+
+def _scale_of(lowest: float, highest: float) -> str:
+    """The scale on which densities of cells between these bounds are smooth."""
+    return "all" if lowest < 0 else "share" if highest <= 1 else "positive"
+
+
+#: For each scale: from x to it, back, and the log of how much it stretches x.
+_SCALES: dict[str, Any] = {
+    "all": (lambda x: x, lambda u: u, np.zeros_like),
+    "positive": (lambda x: np.log(np.clip(x, 1e-300, 1e300)), np.exp, lambda u: u),
+    "share": (logit, expit, lambda u: -np.logaddexp(0.0, u) - np.logaddexp(0.0, -u)),
+}
+
+
+def most_telling(
+    bits: Floats, k: int | None, min_bits: float | None, among: Iterable[int] | None = None
+) -> Positions:
+    """Positions of the columns to keep, in their order: the k with most bits, or those with enough of them."""
+    if (k is None) == (min_bits is None):
+        raise ValueError(
+            "say how many columns to keep, k, or how much they must tell, min_bits: one of the two."
+        )
+    candidates = np.arange(len(bits)) if among is None else np.sort(np.fromiter(among, np.intp))
+    own = bits[candidates]
+    if min_bits is not None:
+        kept = candidates[own >= min_bits]
+        if len(kept) == 0:
+            raise ValueError(
+                f"no column tells {min_bits} bits of the class; the most is {own.max(initial=0.0):.3g}."
+            )
+        return np.asarray(kept)
+    if not isinstance(k, int | np.integer) or not 0 < k <= len(candidates):
+        raise ValueError(f"k is {k!r}; it must be a number of columns from 1 to {len(candidates)}.")
+    return np.asarray(np.sort(candidates[np.argsort(-own, kind="stable")[:k]]))

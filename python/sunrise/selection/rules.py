@@ -1,0 +1,150 @@
+"""Which family a column gets where none is given: the rules, all in one place.
+
+These are the rules of `families="auto-fast"`; with "auto", `sunrise.selection.by_score` tries several families for
+columns of numbers, in the place of rules 5 to 7.
+
+Rows count by their weight: those of weight 0 are not there. In this order:
+
+1. a column without any cell, or whose cells are all equal, says nothing: it is left out;
+2. strings that are long and rarely repeat (5 words and 40 characters on average, more than half of them
+   different) are text;
+3. strings of which 9 in 10 or more are different, in 20 rows or more, name the rows: left out; so are 50 or more
+   whole numbers that are all different and numbered without large gaps;
+4. yes and no (booleans): Bernoulli;
+5. strings and categories, and whole numbers of which there are at most 20 different ones: categorical;
+6. other whole numbers from 0 whose variance is .5 to 2 times their mean in every class: Poisson;
+7. all other numbers: Gaussian.
+
+Floats that are all whole count as whole numbers: an integer column with missing cells is a float column in pandas.
+Rules 4 to 7 are each family's own `reason_by_type`. What was chosen stays: the first data seen decides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from sunrise import _native
+from sunrise.data.blocks import ColumnsBlock, LevelsBlock, SparseBlock
+from sunrise.data.column import Column
+from sunrise.data.errors import refuse_cell
+from sunrise.data.levels import natural
+from sunrise.data.profile import ColumnProfile
+from sunrise.families.base import FAMILIES
+from sunrise.families.capabilities import Candidate
+from sunrise.families.readers import plain_levels
+from sunrise.model.accumulate import Accumulator
+from sunrise.model.schema import Choice
+from sunrise.statistics.base import per_row
+from sunrise.statistics.counts import Counts
+from sunrise.statistics.moments import Moments
+from sunrise.statistics.support import LEVELS, REAL
+from sunrise.statistics.terms import LEVEL, X2, X
+
+#: Whole numbers with more distinct values than this are not categories.
+MOST_LEVELS = 20
+
+
+def choose_by_type(j: int, column: Column, accumulator: Accumulator) -> tuple[Choice, Any]:
+    """The family of a column by its type, and its statistics if profiling the column has computed them."""
+    if column.problem:
+        raise ValueError(column.problem)
+    if column.kind in ("number", "bool"):
+        moments: list[Moments] = []
+
+        def dispersion() -> tuple[float, float]:
+            block = ColumnsBlock((column,), column.n_rows)
+            moments.append(accumulator.accumulate(block, (X, X2), REAL, [column.name]))
+            n_classes = len(accumulator.classes if accumulator.labels is None else accumulator.labels)
+            return _dispersion(moments[0].select_classes(np.arange(n_classes)))
+
+        choice = choice_by_type(column, profile_numbers(column, accumulator, dispersion))
+        uses_moments = choice.family is not None and choice.family.terms == (X, X2)
+        return choice, moments[0] if moments and uses_moments else None
+    names, codes = plain_levels(column, accumulator.n_jobs)
+    accumulator.note_levels(j, codes)
+    counts = accumulator.accumulate(LevelsBlock((codes,), names), (LEVEL,), LEVELS, [column.name])
+    choice = choice_by_type(column, profile_levels(counts))
+    uses_counts = choice.family is not None and choice.family.terms == (LEVEL,)
+    return choice, counts if uses_counts else None
+
+
+def choice_by_type(column: Column, profile: ColumnProfile) -> Choice:
+    """The family of a column with this profile, and why."""
+    if profile.cells == 0:
+        return Choice(None, "left out: every cell is missing", is_uninformed=True)
+    if profile.distinct == 1:
+        return Choice(None, "left out: every cell is the same", is_uninformed=True)
+    families = _by_rule()
+    if (text := families[0]).rule_order == 0 and (reason := text.reason_by_type(profile)):
+        return Choice(text(), reason)
+    if profile.kind == "level" and profile.cells >= 20 and profile.distinct >= 0.9 * profile.cells:
+        name = f"left out: a name for each row ({profile.distinct} different ones{profile.numbers_text})"
+        return Choice(None, name)
+    if profile.numbering and profile.cells >= 50:
+        return Choice(None, f"left out: a number for each row ({profile.low:.0f} to {profile.high:.0f})")
+    for family in families:
+        if reason := family.reason_by_type(profile):
+            # Few whole numbers that hardly repeat may be measurements, only a few of which were observed.
+            few = profile.kind == "number" and profile.distinct <= MOST_LEVELS
+            return Choice(
+                family(),
+                reason,
+                None,
+                column.declared,
+                is_uninformed=few and profile.distinct > profile.cells / 2,
+            )
+    raise AssertionError(f"no family takes {profile}")
+
+
+def choose_for_sparse(block: SparseBlock) -> Choice:
+    """The one family of a sparse matrix, and why: zeros and ones, counts, or any numbers."""
+    stored = block.data[~np.isnan(block.data)]
+    low = min(0.0, float(stored.min(initial=0.0)))
+    profile = ColumnProfile("sparse", len(stored), 0, low=low, is_binary=bool(np.isin(stored, (0, 1)).all()))
+    family, reason = next((f, reason) for f in _by_rule() if (reason := f.reason_by_type(profile)))
+    return Choice(family(), reason)
+
+
+def _by_rule() -> list[Any]:
+    """Families that the rules by type may choose, in the order in which they are asked."""
+    families: list[Any] = [family for family in FAMILIES.values() if issubclass(family, Candidate)]
+    return sorted(
+        (family for family in families if family.rule_order is not None), key=lambda family: family.rule_order
+    )
+
+
+def profile_numbers(
+    column: Column, accumulator: Accumulator, dispersion: Callable[[], tuple[float, float]]
+) -> ColumnProfile:
+    """Profile a numeric column; `dispersion` computes variance over mean within the classes when it is needed."""
+    try:
+        cells, low, high, whole, distinct, numbering = _native.summary(
+            column.cells, accumulator.weight, MOST_LEVELS
+        )
+    except _native.CellError as error:
+        refuse_cell(accumulator.who, [column.name], error.args, REAL)
+    if whole and max(abs(low), abs(high)) >= 2**53:  # floats cannot tell these apart
+        distinct = len(column.levels.names)
+    return ColumnProfile(column.kind, cells, distinct, low, high, whole, numbering, spread=dispersion)
+
+
+def profile_levels(counts: Counts) -> ColumnProfile:
+    """Profile a column of levels from the counts of their names."""
+    # Rows count by weight, but a present row counts as at least one.
+    cells = np.maximum(counts.weight.sum(axis=0), counts.rows.sum(axis=0))
+    sizes = np.array([(len(name.split()), len(name)) for name in counts.codes], float).reshape(-1, 2)
+    words, characters = (float(mean) for mean in cells @ sizes / max(cells.sum(), 1.0))
+    numbers = sum(not natural(name)[0] for name in counts.codes)
+    return ColumnProfile(
+        "level", float(cells.sum()), len(cells), words=words, characters=characters, numbers=numbers
+    )
+
+
+def _dispersion(moments: Moments) -> tuple[float, float]:
+    """Least and greatest ratio of variance to mean among the classes: about 1 for counts. One cell has no variance."""
+    some = ((moments.observed_weight > 1) | (moments.rows > 1)) & (moments.mean > 0)
+    ratio = (per_row(moments.squared_error, moments)[some] / moments.mean[some]).tolist()
+    return min(ratio, default=np.inf), max(ratio, default=np.inf)

@@ -1,0 +1,68 @@
+"""Statistics of a whole model: the classes, and the statistics of every block of columns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sunrise._common import labels
+from sunrise._common.arrays import Floats, Integers, Labels
+from sunrise.statistics.base import NeverSeenError, left_weight, reindex_classes
+
+
+@dataclass(frozen=True)
+class Stats:
+    """Statistics of a whole model: rows and weight of every class, and those of every block of columns."""
+
+    classes: Labels
+    rows: Integers
+    weight: Floats
+    blocks: tuple[Any, ...]
+
+    @property
+    def observed_weight(self) -> Floats:
+        """The weight of every class, by its other name."""
+        return self.weight
+
+    def reindexed(self, classes: Labels) -> Stats:
+        """Lay the statistics out for these classes, which include all of its own."""
+        if np.array_equal(self.classes, classes) and self.classes.dtype == classes.dtype:
+            return self
+        position, n = labels.locate(classes, self.classes), len(classes)
+        return Stats(
+            classes,
+            reindex_classes(self.rows, position, n),
+            reindex_classes(self.weight, position, n),
+            tuple(block.reindexed(position, n) for block in self.blocks),
+        )
+
+    def scaled(self, factor: Floats) -> Stats:
+        """Multiply the weight of every class by its factor."""
+        blocks = tuple(block.scaled(factor) for block in self.blocks)
+        return Stats(self.classes, np.where(factor > 0, self.rows, 0), self.weight * factor, blocks)
+
+    def __add__(self, other: Stats) -> Stats:
+        classes = labels.union(self.classes, other.classes)
+        a, b = self.reindexed(classes), other.reindexed(classes)
+        blocks = tuple(p + q for p, q in zip(a.blocks, b.blocks, strict=True))
+        return Stats(classes, a.rows + b.rows, a.weight + b.weight, blocks)
+
+    def __sub__(self, other: Stats) -> Stats:
+        unknown = labels.locate(self.classes, other.classes) < 0
+        if unknown.any():
+            raise NeverSeenError(f"no row of class {other.classes[unknown].tolist()[0]!r} was seen")
+        b = other.reindexed(self.classes)
+        rows, weight = left_weight(self, b)
+        blocks = tuple(p - q for p, q in zip(self.blocks, b.blocks, strict=True))
+        rest = Stats(self.classes, rows, weight, blocks)
+        keep = np.flatnonzero(rows)
+        if len(keep) == len(rows):
+            return rest
+        return Stats(
+            self.classes[keep],
+            rest.rows[keep],
+            rest.weight[keep],
+            tuple(p.select_classes(keep) for p in blocks),
+        )
