@@ -1,1 +1,1 @@
-"""Sunrise beside scikit-learn, interleaved in one process. Run with `make bench`."""
+"""Benchmarks of Sunrise against scikit-learn, in alternating runs of one process. Run them with `make bench`."""

@@ -1,15 +1,15 @@
-"""Run the benchmarks; with no argument, all cases beside scikit-learn's five classes.
+"""Run the benchmarks. Without arguments, compare the speed of the five drop-in classes with scikit-learn.
 
-python -m benchmarks [gaussian] [categorical] [counts] [small]        the five classes beside scikit-learn's
+python -m benchmarks [gaussian] [categorical] [counts] [small]        speed of the drop-in classes
 python -m benchmarks tables [NAME ...]                                accuracy on 27 real tables (../shared)
-python -m benchmarks frames [adult] [wide] [memory] [record]          speed and memory on polars and pandas frames
-python -m benchmarks calibration [NAME ...] [speed]                   log loss before and after, beside other models
-python -m benchmarks text [NAME ...] [speed] [models]                 five collections of documents, and speed
-python -m benchmarks em [curve] [settings] [tables]                   rows without a label
+python -m benchmarks frames [adult] [wide] [memory] [record]          speed and memory with polars and pandas
+python -m benchmarks calibration [NAME ...] [speed]                   log loss with and without calibration
+python -m benchmarks text [NAME ...] [speed] [models]                 accuracy and speed on five document collections
+python -m benchmarks em [curve] [settings] [tables]                   learning from rows without a label
 python -m benchmarks shapes [NAME ...] [speed]                        families chosen by score, kernel densities
-python -m benchmarks all                                              all seven
+python -m benchmarks all                                              all seven benchmarks
 
-Each prints Markdown tables and ends with status 1 where a claim is not reached.
+Every benchmark prints Markdown tables and exits with status 1 if a claim that it checks is missed.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from benchmarks.timing import interleaved, shown
 
 
 def read_bandwidth(threads: int) -> float:
-    """Bytes per second that all threads together read from memory, by dot products over 400 MB."""
+    """Measure the memory read bandwidth of all threads in bytes per second, by dot products over 400 MB."""
     parts = np.array_split(np.ones(50_000_000), threads)
     best = np.inf
     with threadpool_limits(1), ThreadPoolExecutor(threads) as pool:
@@ -42,7 +42,7 @@ def read_bandwidth(threads: int) -> float:
 
 
 def main(arguments: list[str]) -> int:
-    """Run what is asked for; the status says whether all claims were reached."""
+    """Run the requested benchmarks; return 1 if a claim is missed, otherwise 0."""
     if "-h" in arguments or "--help" in arguments:
         print(__doc__)
         return 0
@@ -78,26 +78,26 @@ def main(arguments: list[str]) -> int:
 
 
 def classes(wanted: set[str]) -> int:
-    """Print the table of the five classes; fail where a claim is not reached."""
+    """Print the table of the five classes; return 1 if a claim is missed."""
     if strange := wanted - {group.__name__ for group in GROUPS}:
         raise SystemExit(f"no such benchmark: {', '.join(sorted(strange))}\n\n{__doc__}")
     threads = len(os.sched_getaffinity(0))
     bandwidth = read_bandwidth(threads)
     print(
-        f"Sunrise {sunrise.__version__} beside scikit-learn {sklearn.__version__}, "
+        f"Sunrise {sunrise.__version__} compared with scikit-learn {sklearn.__version__}, "
         f"Python {platform.python_version()}, {threads} threads, "
         f"memory read bandwidth {bandwidth / 1e9:.1f} GB/s. Minimum of interleaved runs; "
         "a Sunrise fit includes deriving the parameters.\n"
     )
     print("| case | scikit-learn | Sunrise | ratio | claimed | share of bandwidth |")
     print("|---|---|---|---|---|---|", flush=True)
-    # Each group's data are gone before the next group's are made.
+    # The data of one group are freed before the data of the next group are created.
     missed = [report(group(), bandwidth) for group in GROUPS if not wanted or group.__name__ in wanted]
     return int(sum(missed) > 0)
 
 
 def report(cases: list[Case], bandwidth: float) -> int:
-    """Time some cases and print their lines; return how many claims were missed."""
+    """Time the cases and print one line for each; return the number of missed claims."""
     missed = 0
     for case in cases:
         rounds = 12 if case.repeat == 1 else 20

@@ -1,13 +1,13 @@
-"""The best that scikit-learn has for a table of strings and numbers: two naive Bayes models behind imputation.
+"""scikit-learn baseline for a table of strings and numbers: GaussianNB and CategoricalNB with imputation.
 
 Numbers: SimpleImputer (mean), then GaussianNB. Strings: SimpleImputer, OrdinalEncoder, then CategoricalNB. The joint
-log scores of the two add up, less the class log-prior that both hold.
+log scores of the two models are added, and the class log-prior, which both contain, is subtracted once.
 
-Missing strings become a level of their own (strategy "constant"), which is kinder to scikit-learn than "most_frequent"
-in time, and gives the reference accuracies of benchmarks/tables.py; both can be chosen.
+By default missing strings become a separate level (strategy "constant"). This is faster in scikit-learn than
+"most_frequent" and reproduces the reference accuracies of benchmarks/tables.py. Both strategies are available.
 
-CategoricalNB raises an IndexError for a level it has not seen, so every column gets a spare code: it counts as one
-more level of which there are none (min_categories), and OrdinalEncoder's unknown values are moved to it.
+CategoricalNB raises an IndexError for a level that did not occur in fit. Every column therefore gets a spare code: one
+additional level without observations (min_categories), to which the unknown values of OrdinalEncoder are mapped.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ class Baseline:
         self.numbers, self.strings, self.impute = numbers, strings, impute
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Fit to the columns of a frame."""
+        """Fit both models to the columns of a frame."""
         if self.numbers:
-            # A column without any number is all zeros, which says nothing; without this it would be dropped.
+            # A column without any number becomes all zeros, which is uninformative. Otherwise it would be dropped.
             self._means = SimpleImputer(strategy="mean", keep_empty_features=True)
             self._gaussian = GaussianNB().fit(self._means.fit_transform(X[self.numbers]), y)
         if self.strings:
@@ -46,14 +46,14 @@ class Baseline:
         return self
 
     def _cells(self, X: Any) -> tuple[Any, Any]:
-        """The strings as Python objects, and what is missing among them: None in polars, NaN in pandas."""
+        """Return the strings as Python objects, and the marker of missing values: None in polars, NaN in pandas."""
         part = X[self.strings]
         if hasattr(part, "iloc"):
             return part.to_numpy(dtype=object, na_value=np.nan), np.nan
         return part.to_numpy(), None
 
     def predict_joint_log_proba(self, X: Any) -> Any:
-        """Log P(c) + log P(x | c)."""
+        """Return log P(c) + log P(x | c)."""
         joint: Any = 0.0
         if self.numbers:
             joint = self._gaussian.predict_joint_log_proba(self._means.transform(X[self.numbers]))
@@ -66,10 +66,10 @@ class Baseline:
         return joint
 
     def predict_log_proba(self, X: Any) -> Any:
-        """Log-probabilities of the classes."""
+        """Return the log-probabilities of the classes."""
         joint = self.predict_joint_log_proba(X)
         return joint - logsumexp(joint, axis=1, keepdims=True)
 
     def predict_proba(self, X: Any) -> Any:
-        """Probabilities of the classes."""
+        """Return the probabilities of the classes."""
         return np.exp(self.predict_log_proba(X))

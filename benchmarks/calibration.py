@@ -1,14 +1,14 @@
-"""Calibration: probabilities of NaiveBayes before and after, beside models that are fitted to the probabilities.
+"""Calibration: log loss of NaiveBayes with and without calibration, compared with discriminative models.
 
-The tables and folds are those of benchmarks/tables.py. Log losses are minus the mean log-probability of the true class:
-Sunrise's from predict_log_proba, with nothing clipped; scikit-learn's from predict_proba, where a probability of
-exactly 0 counts as the least positive double (which is said, where it happens).
+The tables and folds are those of benchmarks/tables.py. The log loss is minus the mean log-probability of the true
+class. For Sunrise it is computed from predict_log_proba and not clipped. For scikit-learn it is computed from
+predict_proba; a probability of exactly 0 is replaced by the smallest positive double, and the output reports this.
 
-logistic  LogisticRegression(max_iter=500): strings one-hot, a missing one as a level of its own; numbers by median and
-          StandardScaler
-boosting  HistGradientBoostingClassifier(): strings as its categorical features, missing cells as they are
-speed     fitting all of adult with calibration, from polars, beside fitting the logistic regression, from pandas; and
-          leave-one-out scores beside ordinary ones
+logistic  LogisticRegression(max_iter=500): strings one-hot encoded, with a missing string as a separate level; numbers
+          imputed by the median and scaled by StandardScaler
+boosting  HistGradientBoostingClassifier(): strings as categorical features, missing values unchanged
+speed     time of a calibrated fit on adult (polars) compared with logistic regression (pandas), and time of
+          leave-one-out scores compared with ordinary predictions
 """
 
 from __future__ import annotations
@@ -35,30 +35,31 @@ from benchmarks.frames import adult_frame, line
 from benchmarks.tables import load, protocol, schema
 from benchmarks.timing import interleaved, shown
 
-#: What is asked: log loss at most so many times the logistic regression's, on what share of the tables; the mean log
-#: loss at most so much of the uncalibrated; accuracy no lower on what share of the tables; their time over ours.
+#: Claims: the log loss is at most WITHIN times that of logistic regression on a share WITHIN_SHARE of the tables; the
+#: mean log loss is at most REMAINS times the uncalibrated one; the accuracy is not lower on a share KEPT_SHARE of the
+#: tables; the time of logistic regression divided by ours is above SPEED.
 WITHIN, WITHIN_SHARE, REMAINS, KEPT_SHARE, SPEED = 1.05, 0.5, 0.5, 0.8, 1.0
-#: The time of leave-one-out scores over that of ordinary ones, at most.
+#: Claim: maximum time of leave-one-out scores divided by that of ordinary predictions.
 LEFT_OUT = 2.5
 
-#: What a probability of 0 counts as.
+#: Replacement for a probability of 0.
 LEAST = np.nextafter(0.0, 1.0)
 
 
 def bayes(numbers: list[str], strings: list[str], **settings: Any) -> Any:
-    """NaiveBayes, which finds out by itself what the columns hold."""
+    """Create a NaiveBayes model, which infers the column families itself."""
     return sunrise.NaiveBayes("auto-fast", **settings)
 
 
 def logistic(numbers: list[str], strings: list[str]) -> Any:
-    """Logistic regression behind what it needs."""
+    """Create logistic regression with the preprocessing it requires."""
     scaled = make_pipeline(SimpleImputer(strategy="median", keep_empty_features=True), StandardScaler())
     columns = make_column_transformer((scaled, numbers), (OneHotEncoder(handle_unknown="ignore"), strings))
     return make_pipeline(columns, LogisticRegression(max_iter=500))
 
 
 def boosting(numbers: list[str], strings: list[str]) -> Any:
-    """Gradient boosting of trees; unknown levels are missing cells, and the rarest beyond 255 are one."""
+    """Create gradient boosting; unknown levels become missing, the rarest levels beyond 255 are merged."""
     codes = OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=np.nan, max_categories=255)
     columns = make_column_transformer((codes, strings), ("passthrough", numbers))
     categories = list(range(len(strings)))
@@ -84,7 +85,7 @@ MODELS: dict[str, Factory] = {
 
 @dataclass(frozen=True)
 class Score:
-    """How good a model is on a table, how many true classes had probability 0, and the time of all folds."""
+    """Accuracy and log loss of a model on a table, number of true classes with probability 0, time of all folds."""
 
     accuracy: float
     loss: float
@@ -93,7 +94,7 @@ class Score:
 
 
 def true_logs(model: Any, X: Any, true: NDArray[Any]) -> tuple[NDArray[np.bool_], NDArray[np.float64], int]:
-    """Whether each row's class is the likeliest, its log-probability, and how many were 0."""
+    """Return whether each prediction is correct, the log-probability of the true class, and how many were 0."""
     ours = isinstance(model, sunrise.NaiveBayes)
     found = model.predict_log_proba(X) if ours else model.predict_proba(X)
     right, asked = found.argmax(axis=1) == true, found[np.arange(len(true)), true]
@@ -101,7 +102,7 @@ def true_logs(model: Any, X: Any, true: NDArray[Any]) -> tuple[NDArray[np.bool_]
 
 
 def measure(make: Callable[[], Any], X: Any, y: NDArray[Any], folds: list[tuple[Any, Any]]) -> Score:
-    """Fit and ask a model over all folds."""
+    """Fit and evaluate a model on all folds."""
     right, loss, zeros, start = 0, 0.0, 0, perf_counter()
     for train, test in folds:
         model = make().fit(X.iloc[train], y[train])
@@ -111,7 +112,7 @@ def measure(make: Callable[[], Any], X: Any, y: NDArray[Any], folds: list[tuple[
 
 
 def tables(names: list[str]) -> int:
-    """Print a line for each table and what is asked of all of them."""
+    """Print a line for each table and the summary; return the number of missed claims."""
     known = schema()
     line(
         "table",
@@ -130,11 +131,11 @@ def tables(names: list[str]) -> int:
     sides = {which: np.array([(score.accuracy, score.loss) for score in found[which]]).T for which in found}
     show("mean", "", {which: Score(side[0].mean(), side[1].mean()) for which, side in sides.items()})
     seconds = [f"{which} {sum(score.seconds for score in scores):.1f} s" for which, scores in found.items()]
-    print(f"\nTime of all folds, fitting and asking: {', '.join(seconds)}.")
+    print(f"\nTotal time of all folds, fit and predict: {', '.join(seconds)}.")
     for which, scores in found.items():
         zeros = [f"{score.zeros} in {name}" for name, score in zip(names, scores, strict=True) if score.zeros]
         if zeros:
-            print(f"True classes of probability 0 in {which}, which count as {LEAST}: {', '.join(zeros)}.")
+            print(f"True classes with probability 0 in {which}, replaced by {LEAST}: {', '.join(zeros)}.")
     print()
     summary(sides, "temperature")
     return summary(sides, "columns")
@@ -148,32 +149,33 @@ def show(name: str, rows: str, scores: dict[str, Score]) -> None:
 
 
 def summary(sides: dict[str, NDArray[np.float64]], which: str) -> int:
-    """Print what is asked of all tables together; return how many claims were missed."""
+    """Print the summary of all tables; return the number of missed claims."""
     (before, loud), (after, calm), (_, peer), (_, trees) = (
         sides[name] for name in ("uncalibrated", which, "logistic", "boosting")
     )
     within, kept = calm <= WITHIN * peer, after >= before
     remains, typical = calm.mean() / loud.mean(), float(np.median(calm / loud))
-    print(f'calibrate="{which}", of {len(calm)} tables:\n')
+    print(f'calibrate="{which}", {len(calm)} tables:\n')
     print(
-        f"- Log loss at most {WITHIN} times the logistic regression's on {within.sum()}, {within.mean():.0%} "
+        f"- Log loss at most {WITHIN} times that of logistic regression on {within.sum()} tables, {within.mean():.0%} "
         f"(claimed: {WITHIN_SHARE:.0%}); lower than that of boosting on {(calm < trees).sum()}.\n"
-        f"- Mean log loss {calm.mean():.3f}, uncalibrated {loud.mean():.3f}: {remains:.2f} of it "
-        f"(claimed: {REMAINS:g}); of one table {typical:.2f} of it in the median, higher on {(calm > loud).sum()}.\n"
-        f"- Accuracy no lower on {kept.sum()}, {kept.mean():.0%} (claimed: {KEPT_SHARE:.0%}); "
-        f"mean {(after - before).mean() * 100:+.2f} points.\n"
+        f"- Mean log loss {calm.mean():.3f}, uncalibrated {loud.mean():.3f}, ratio {remains:.2f} "
+        f"(claimed, at most: {REMAINS:g}); median ratio per table {typical:.2f}; higher than uncalibrated on "
+        f"{(calm > loud).sum()} tables.\n"
+        f"- Accuracy not lower than uncalibrated on {kept.sum()} tables, {kept.mean():.0%} "
+        f"(claimed: {KEPT_SHARE:.0%}); mean difference {(after - before).mean() * 100:+.2f} points.\n"
     )
     reached = [within.mean() >= WITHIN_SHARE, remains <= REMAINS, kept.mean() >= KEPT_SHARE]
     return reached.count(False)
 
 
 def fit(settings: dict[str, Any], X: Any, y: Any) -> Any:
-    """A fit that is compared must include the parameters, which are derived when first asked for."""
+    """Fit and derive the parameters, which Sunrise otherwise postpones until they are needed."""
     return sunrise.NaiveBayes("auto-fast", **settings).fit(X, y).predict_log_proba(X[:1])
 
 
 def speed() -> int:
-    """The fit on adult, beside the logistic regression's."""
+    """Compare the fit time on adult with that of logistic regression."""
     X, y, *_ = adult_frame("polars")
     frame, labels, *columns = adult_frame("pandas")
     line("fit on adult, 48,842 x 14", "logistic, pandas", "Sunrise, polars", "ratio", "claimed")
@@ -189,7 +191,7 @@ def speed() -> int:
 
 
 def left_out() -> int:
-    """Leave-one-out scores beside ordinary ones: 200,000 rows, 40 Gaussian columns, 5 classes."""
+    """Compare leave-one-out with ordinary predictions: 200,000 rows, 40 Gaussian columns, 5 classes."""
     rng = np.random.default_rng(0)
     y = rng.integers(0, 5, 200_000)
     X = rng.normal(size=(len(y), 40)) + 0.1 * y[:, None]
@@ -208,16 +210,16 @@ def left_out() -> int:
 
 
 def main(wanted: list[str]) -> int:
-    """Run all tables and the speed, or what is named; fail where what is asked is not reached."""
+    """Run all tables and the speed test, or the named ones; return 1 if a claim is missed."""
     known = schema()
     if strange := set(wanted) - {*known, "speed"}:
         raise SystemExit(
             f"no such table: {', '.join(sorted(strange))}. There are: {', '.join(known)}, and speed"
         )
     print(
-        f'Sunrise {sunrise.__version__}, NaiveBayes("auto-fast"), with calibrate by temperature and by columns, beside '
-        f"LogisticRegression and HistGradientBoostingClassifier (scikit-learn {sklearn.__version__}). "
-        "The ratio is that of the log losses, columns over logistic.\n"
+        f'Sunrise {sunrise.__version__}, NaiveBayes("auto-fast"), with calibrate="temperature" and "columns", compared '
+        f"with LogisticRegression and HistGradientBoostingClassifier (scikit-learn {sklearn.__version__}). "
+        "The ratio is the log loss of columns divided by that of logistic.\n"
     )
     warnings.simplefilter("ignore", sunrise.DuplicateColumnsWarning)
     names = [name for name in wanted or known if name != "speed"]

@@ -1,4 +1,4 @@
-"""What is timed: data, the two estimators, and the ratio that is claimed."""
+"""Timed cases: the data, the two estimators and the claimed ratio."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ class Case:
     name: str
     peer: Callable[[], Any]
     ours: Callable[[], Any]
-    #: Ratio scikit-learn / Sunrise that must be reached.
+    #: Claimed minimum of the time of scikit-learn divided by the time of Sunrise.
     claimed: float
-    #: Bytes of input a fit must read; 0 where that says nothing.
+    #: Bytes of input that a fit must read; 0 if the bandwidth is not reported.
     bytes: int = 0
-    #: Calls per measurement, for calls of microseconds.
+    #: Calls per measurement; above 1 for calls that take microseconds.
     repeat: int = 1
 
 
 def _fit_and_derive(model: Any, X: Any, y: Any, attribute: str) -> Any:
-    # Sunrise derives parameters when first asked; a fit that is compared must include them.
+    # Sunrise derives parameters at their first use; the timed fit must include this step.
     return getattr(model.fit(X, y), attribute)
 
 
@@ -56,7 +56,7 @@ def _pair(
 
 
 def gaussian() -> list[Case]:
-    """Half a million rows of 100 numbers, 10 classes."""
+    """500,000 rows of 100 numbers, 10 classes."""
     rng = np.random.default_rng(0)
     y = rng.integers(0, 10, 500_000)
     X = rng.normal(size=(500_000, 100)) + y[:, None] * 0.1
@@ -64,7 +64,7 @@ def gaussian() -> list[Case]:
 
 
 def categorical() -> list[Case]:
-    """Half a million rows of 50 codes, 10 classes."""
+    """500,000 rows of 50 category codes, 10 classes."""
     rng = np.random.default_rng(0)
     y = rng.integers(0, 10, 500_000)
     X = rng.integers(0, 20, (500_000, 50))
@@ -90,7 +90,7 @@ def counts() -> list[Case]:
 
 
 def small() -> list[Case]:
-    """What every call costs: one row, and 150 rows."""
+    """The overhead of a call: one row and 150 rows."""
     iris = load_iris()
     X, y = iris.data, iris.target
     a, b = peer.GaussianNB().fit(X, y), sunrise.GaussianNB().fit(X, y)

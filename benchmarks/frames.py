@@ -1,9 +1,9 @@
-"""Frames: the speed and memory of NaiveBayes straight from polars and pandas.
+"""Data frames: speed and memory of NaiveBayes with polars and pandas.
 
-adult   48,842 rows of 6 numbers and 8 strings, beside scikit-learn's two models behind imputation, on the same frame
-wide    2 million rows of 20 floats, 5 strings and 5 integers, beside polars' own group_by(y).agg(mean, var)
-memory  what that fit needs beside the frame: growth of the peak resident size, in processes of their own
-record  one record, a dict, as a service would ask
+adult   48,842 rows of 6 numbers and 8 strings, compared with the scikit-learn baseline on the same frame
+wide    2,000,000 rows of 20 floats, 5 strings and 5 integers, compared with group_by(y).agg(mean, var) of polars
+memory  additional memory of the fit on the wide frame: increase of the peak resident size in a separate process
+record  prediction for one record, as in a web service
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ from benchmarks.baseline import Baseline
 from benchmarks.tables import DATA, load, schema
 from benchmarks.timing import interleaved, shown
 
-#: What is asked: scikit-learn's time over ours, our time over polars', and extra memory over the frame's.
+#: Claims: time of scikit-learn divided by ours (fit, predict), our time divided by that of polars, and additional
+#: memory divided by the size of the frame.
 FIT, PREDICT, GROUP_BY, MEMORY = 10.0, 8.0, 4.0, 0.10
 
 ROWS, CLASSES, ROUNDS = 2_000_000, 5, 9
@@ -38,7 +39,7 @@ def line(*cells: str) -> None:
 
 
 def adult_frame(library: str) -> tuple[Any, Any, list[str], list[str]]:
-    """Features and labels of adult, and the names of its numbers and strings."""
+    """Return features and labels of adult, and the names of its numeric and string columns."""
     about = schema()["adult"]
     table = load("adult", about)
     if library == "pandas":
@@ -49,12 +50,12 @@ def adult_frame(library: str) -> tuple[Any, Any, list[str], list[str]]:
 
 
 def fit(X: Any, y: Any) -> Any:
-    """A fit that is compared must include the parameters, which are derived when first asked for."""
+    """Fit and derive the parameters, which Sunrise otherwise postpones until they are needed."""
     return sunrise.NaiveBayes("auto-fast").fit(X, y)._model.forms
 
 
 def adult() -> int:
-    """Fit and predict_proba on adult, beside scikit-learn."""
+    """Compare fit and predict_proba on adult with scikit-learn."""
     print("| adult, 48,842 x 14 | scikit-learn | Sunrise | ratio | claimed |\n|---|---|---|---|---|")
     missed = 0
     for library in ("polars", "pandas"):
@@ -70,14 +71,14 @@ def adult() -> int:
                 a, b = interleaved(peer, own, rounds=ROUNDS)
                 claimed = library == "polars" and impute == "constant"
                 missed += claimed and a / b < asked
-                name = f"{what}, {library}, strings filled by {impute.replace('_', ' ')}"
+                name = f"{what}, {library}, strings imputed by {impute.replace('_', ' ')}"
                 line(name, shown(a), shown(b), f"{a / b:.1f}", f"{asked:g}" if claimed else "")
     print()
     return missed
 
 
 def wide_frame(n: int) -> pl.DataFrame:
-    """20 floats, 5 strings and 5 integers that depend a little on the label, y."""
+    """Create 20 float, 5 string and 5 integer columns that depend weakly on the label y."""
     rng = np.random.default_rng(0)
     y = rng.integers(0, CLASSES, n)
     columns: dict[str, pl.Series] = {}
@@ -95,14 +96,14 @@ def wide_frame(n: int) -> pl.DataFrame:
 
 
 def grouped(frame: pl.DataFrame) -> pl.DataFrame:
-    """Mean and variance of the floats in every class, by polars itself."""
+    """Compute the mean and variance of the float columns in every class with polars."""
     floats = pl.selectors.starts_with("float")
     return frame.group_by("y").agg(floats.mean().name.suffix(" mean"), floats.var().name.suffix(" var"))
 
 
 def wide() -> int:
-    """Fit on millions of rows, beside what polars needs for the moments of the floats alone."""
-    print(f"| {ROWS:,} x 30 | polars group_by | Sunrise | times | claimed |\n|---|---|---|---|---|")
+    """Compare a fit on 2,000,000 rows with the time of polars for the moments of the float columns."""
+    print(f"| {ROWS:,} x 30 | polars group_by | Sunrise | ratio | claimed, at most |\n|---|---|---|---|---|")
     frame = wide_frame(ROWS)
     whole = frame.with_columns(pl.col("y").str.tail(1).cast(pl.Int64))
     only = frame.select(pl.selectors.starts_with("float"), "y")
@@ -110,7 +111,7 @@ def wide() -> int:
     for what, table, claimed in (
         ("labels are strings", frame, True),
         ("labels are integers", whole, True),
-        ("labels are strings, the floats only", only, False),
+        ("labels are strings, float columns only", only, False),
     ):
         a, b = interleaved(partial(grouped, table), partial(fit, table, "y"), rounds=ROUNDS)
         missed += claimed and b / a > GROUP_BY
@@ -130,24 +131,24 @@ def wide() -> int:
 
 
 def resident(what: str) -> int:
-    """Bytes of memory from /proc/self/status: VmRSS now, VmHWM at most."""
+    """Read a size in bytes from /proc/self/status: VmRSS is the current, VmHWM the peak resident size."""
     with open("/proc/self/status") as status:
         return next(int(row.split()[1]) * 1024 for row in status if row.startswith(what))
 
 
 def grown(run: Callable[[], Any]) -> int:
-    """By how many bytes the resident size grows at its peak during a call."""
+    """Return the increase of the peak resident size during a call, in bytes."""
     gc.collect()
     ctypes.CDLL(None).malloc_trim(0)
     with open("/proc/self/clear_refs", "w") as refs:
-        refs.write("5")  # the peak begins anew
+        refs.write("5")  # reset the peak
     before = resident("VmRSS")
     run()
     return resident("VmHWM") - before
 
 
 def memory_of(library: str) -> None:
-    """Print, as JSON, the sizes that a fresh process measures."""
+    """Print the sizes measured in a fresh process as JSON."""
     small = wide_frame(20_000)
     sunrise.NaiveBayes("auto-fast").fit(small if library == "polars" else small.to_pandas(), "y")
     frame: Any = wide_frame(ROWS)
@@ -163,19 +164,21 @@ def memory_of(library: str) -> None:
 
 
 def memory() -> int:
-    """Extra memory of the fit on the wide frame, in processes of their own."""
-    print(f"| extra memory, {ROWS:,} x 30 | frame | extra | share | claimed |\n|---|---|---|---|---|")
+    """Measure the additional memory of the fit on the wide frame, in separate processes."""
+    print(
+        f"| extra memory, {ROWS:,} x 30 | frame | extra | share | claimed, at most |\n|---|---|---|---|---|"
+    )
     missed = 0
     for library in ("polars", "pandas"):
         command = [sys.executable, "-c", f"from benchmarks.frames import memory_of; memory_of({library!r})"]
-        # What the allocator has kept back would hide some of it, so the most of three processes counts.
+        # Memory that the allocator still holds would hide a part of the increase: take the maximum of three processes.
         runs = [subprocess.run(command, check=True, capture_output=True, text=True) for _ in range(3)]
         sizes = [json.loads(run.stdout) for run in runs]
         found = {key: max(size[key] for size in sizes) for key in sizes[0]}
         for what in ("fit", "predict_proba"):
             share, claimed = found[what] / found["frame"], what == "fit" and library == "polars"
             missed += claimed and share > MEMORY
-            note = f" (of which the result {found['result'] / 1e6:.0f} MB)" if what != "fit" else ""
+            note = f" ({found['result'] / 1e6:.0f} MB of it is the result)" if what != "fit" else ""
             shares = f"{found['frame'] / 1e6:.0f} MB", f"{found[what] / 1e6:.1f} MB"
             line(f"{what}, {library}{note}", *shares, f"{share:.1%}", f"{MEMORY:.0%}" if claimed else "")
     print()
@@ -183,7 +186,7 @@ def memory() -> int:
 
 
 def record() -> int:
-    """One record of adult as a dict, and as a frame of one row."""
+    """Time predictions for one record of adult, as a dict and as a frame with one row."""
     print("| one row of adult | scikit-learn | Sunrise |\n|---|---|---|")
     X, y, numbers, strings = adult_frame("polars")
     theirs, ours = Baseline(numbers, strings).fit(X, y), sunrise.NaiveBayes("auto-fast").fit(X, y)
@@ -202,7 +205,7 @@ PARTS: dict[str, Callable[[], int]] = {"adult": adult, "wide": wide, "memory": m
 
 
 def main(wanted: list[str]) -> int:
-    """Run all parts, or those that are named; fail where what is asked is not reached."""
+    """Run all parts, or the named ones; return 1 if a claim is missed."""
     if strange := set(wanted) - set(PARTS):
         raise SystemExit(f"no such part: {', '.join(sorted(strange))}. There are: {', '.join(PARTS)}")
     print(

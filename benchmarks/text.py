@@ -1,15 +1,15 @@
-"""Text: TextNB() with no tuning on five collections, and its speed beside CountVectorizer and MultinomialNB.
+"""Text: accuracy of TextNB() with default settings, and its speed compared with CountVectorizer and MultinomialNB.
 
-20news    20 Newsgroups by date, headers kept: fitted on the training part, asked about the test part
+20news    20 Newsgroups by date, headers kept: fitted to the training part, evaluated on the test part
 sms       SMS spam: 5 stratified folds, seed 0
-ling      Ling-Spam: its 10 parts, one left out at a time
-enron     Enron-Spam: its 6 parts, one left out at a time
+ling      Ling-Spam: cross-validation over its 10 parts
+enron     Enron-Spam: cross-validation over its 6 parts
 assassin  SpamAssassin, bodies without headers: 5 stratified folds, seed 0
 
-speed     from raw strings to models and probabilities, beside scikit-learn; and the memory of a fit
-models    other models of words than the default one, on 20 Newsgroups
+speed     time from raw strings to models and probabilities compared with scikit-learn, and memory of a fit
+models    accuracy of the other text models on 20 Newsgroups
 
-Log losses are from predict_log_proba, with nothing clipped.
+Log losses are computed from predict_log_proba and not clipped.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from benchmarks.timing import interleaved, shown
 
 Folds = list[tuple[NDArray[Any], NDArray[Any]]]
 
-#: What is asked: accuracy at least, log loss at most.
+#: Claims: minimum accuracy and maximum log loss.
 ASKED = {
     "20news": (0.845, 0.58),
     "sms": (0.982, 0.065),
@@ -83,7 +83,7 @@ COLLECTIONS: dict[str, Callable[[], tuple[list[str], NDArray[Any], Folds]]] = {
 
 
 def measure(texts: list[str], y: NDArray[Any], folds: Folds, **settings: Any) -> tuple[float, float]:
-    """Accuracy and log loss over all folds."""
+    """Return the accuracy and the log loss over all folds."""
     right, loss, n = 0, 0.0, 0
     for train, test in folds:
         model = sunrise.TextNB(**settings).fit([texts[k] for k in train], y[train])
@@ -96,7 +96,7 @@ def measure(texts: list[str], y: NDArray[Any], folds: Folds, **settings: Any) ->
 
 
 def speed() -> None:
-    """Raw text to model and to probabilities on 20 Newsgroups."""
+    """Time fit and predict_proba from raw text on 20 Newsgroups."""
     texts, y, [(train, test)] = newsgroups()
     X, X_test, labels = [texts[k] for k in train], [texts[k] for k in test], y[train]
     pipe, ours = make_pipeline(CountVectorizer(), MultinomialNB()), sunrise.TextNB()
@@ -106,7 +106,7 @@ def speed() -> None:
     counter = WordCounter()
     cases: dict[str, tuple[Callable[[], Any], Callable[[], Any], int]] = {
         "counting words": (lambda: CountVectorizer().fit_transform(X), lambda: counter.count(X), 5),
-        "counting words, and all of them as str": (
+        "counting words, with all words as str": (
             lambda: CountVectorizer().fit_transform(X),
             lambda: counter.count(X).words,
             5,
@@ -126,13 +126,13 @@ def speed() -> None:
         line(name, shown(a), shown(b), f"{a / b:.1f}")
     one = lambda: pipe.predict_proba([message]), lambda: ours.predict_proba([message])
     a, b = interleaved(*one, rounds=5, repeat=50)
-    line("one short message, many in turn", shown(a), shown(b), f"{a / b:.1f}")
+    line("predict_proba, one short message", shown(a), shown(b), f"{a / b:.1f}")
     bursts = sunrise.TextNB("dirichlet_multinomial", calibrate=None)
     a, b = interleaved(lambda: pipe.fit(X, labels), lambda: bursts.fit(X, labels), rounds=2)
-    line("fit of bursts (DCM), uncalibrated", shown(a), shown(b), f"{a / b:.1f}")
+    line("fit, DCM, uncalibrated", shown(a), shown(b), f"{a / b:.1f}")
 
 
-#: Other models: what they are called, and their settings.
+#: Text models: label and settings.
 MODELS: dict[str, dict[str, Any]] = {
     "odds": {},
     "multinomial": {"model": "multinomial"},
@@ -147,7 +147,7 @@ MODELS: dict[str, dict[str, Any]] = {
         "idf_first": True,
         "norm": True,
     },
-    "bursts (DCM)": {"model": "dirichlet_multinomial"},
+    "Dirichlet-compound multinomial (DCM)": {"model": "dirichlet_multinomial"},
     "complement, all steps but the last": {
         "model": "complement",
         "tf": "log",
@@ -160,7 +160,7 @@ MODELS: dict[str, dict[str, Any]] = {
 
 
 def models() -> None:
-    """Accuracy and log loss of other models on the test part of 20 Newsgroups."""
+    """Print accuracy and log loss of all text models on the test part of 20 Newsgroups."""
     texts, y, folds = newsgroups()
     line("20 Newsgroups", "uncalibrated", "calibrated")
     print("|---|---|---|", flush=True)
@@ -170,9 +170,9 @@ def models() -> None:
 
 
 def memory() -> float:
-    """By how many MB the memory of this process rises at most while all of 20 Newsgroups is fitted."""
+    """Return the increase of the peak memory of this process, in MB, during a fit on all of 20 Newsgroups."""
     texts, y, _ = newsgroups()
-    Path("/proc/self/clear_refs").write_text("5")  # the peak is counted from here
+    Path("/proc/self/clear_refs").write_text("5")  # reset the peak
     before = _resident("VmRSS")
     sunrise.TextNB().fit(texts, y)
     return _resident("VmHWM") - before
@@ -184,7 +184,7 @@ def _resident(what: str) -> float:
 
 
 def main(wanted: list[str]) -> int:
-    """Run all collections and the speed, or what is named; fail where what is asked is not reached."""
+    """Run all collections and the speed test, or the named ones; return 1 if a claim is missed."""
     if strange := set(wanted) - {*COLLECTIONS, "speed", "models"}:
         raise SystemExit(
             f"no such collection: {', '.join(sorted(strange))}. There are: {', '.join(COLLECTIONS)}, speed, models"
@@ -203,7 +203,7 @@ def main(wanted: list[str]) -> int:
     if not wanted or "speed" in wanted:
         print()
         speed()
-        print(f"\nMemory of a fit on all {len(newsgroups()[0])} documents: {memory():.0f} MB at most.")
+        print(f"\nA fit on all {len(newsgroups()[0])} documents raises the peak memory by {memory():.0f} MB.")
     if "models" in wanted:
         models()
     return int(missed > 0)

@@ -1,4 +1,4 @@
-"""What the benchmarks share: timing two calls in turn, and showing times."""
+"""Helpers of the benchmarks: time alternating calls and format times."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 
 def seconds(run: Callable[[], Any], repeat: int = 1) -> float:
-    """Time of one call, by `repeat` of them."""
+    """Return the mean time of one call over `repeat` calls."""
     start = perf_counter()
     for _ in range(repeat):
         run()
@@ -16,11 +16,11 @@ def seconds(run: Callable[[], Any], repeat: int = 1) -> float:
 
 
 def interleaved(*runs: Callable[[], Any], rounds: int, repeat: int = 1) -> tuple[float, ...]:
-    """The least time of each call, all of them run in turn in every round."""
+    """Return the minimum time of each call; every round runs all calls in turn."""
     times = [[seconds(run, repeat) for run in runs] for _ in range(rounds)]
     return tuple(min(side) for side in zip(*times, strict=True))
 
 
 def shown(time: float) -> str:
-    """A time in fitting units."""
+    """Format a time in milliseconds or microseconds."""
     return f"{time * 1e6:.1f} us" if time < 1e-3 else f"{time * 1e3:.1f} ms"

@@ -1,8 +1,8 @@
-"""Make the numbers and the picture of em.md: newsgroups learned from few labels and many documents without one.
+"""Produce the table and the plot of em.md: classify newsgroups with few labelled and many unlabelled articles.
 
-    python docs/examples/em.py [folder of the data]
+    python docs/examples/em.py [data folder]
 
-It prints the table of the page and writes its picture to docs/examples/images.
+The script prints the table of the page and writes the plot to docs/examples/images.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ FILE = "20news-bydate.jsonl.gz"
 SIZES = [20, 40, 100, 300, 600, 1000, 3000]
 UNLABELLED = 8000
 TRIALS = 2
-#: The settings of Nigam et al.: a multinomial of documents that are brought to one length.
+#: The settings of Nigam et al.: a multinomial model of documents that are scaled to the same length.
 SETTINGS = {
     "alpha": 0.01,
     "total": 20,
@@ -37,12 +37,12 @@ BLUE, ORANGE = "#0072B2", "#D55E00"
 
 
 def load(folder=DATA):
-    """Texts without their headers and groups, of the training part and of the test part."""
+    """Return training texts (without headers), training groups, test texts and test groups."""
     path = Path(folder) / FILE
     if not path.is_file():
         raise SystemExit(
-            f"{FILE} is not in {folder}. It holds the 20 Newsgroups sorted by date, one article a line, as JSON with\n"
-            "text, group and split (train or test). Give its folder as the argument."
+            f"{FILE} is not in {folder}. The file contains the 20 Newsgroups sorted by date, one article per line,\n"
+            "as JSON with text, group and split (train or test). Pass the folder of the file as the argument."
         )
     with gzip.open(path, "rt", encoding="utf-8", newline="\n") as lines:
         rows = [json.loads(line) for line in lines]
@@ -55,7 +55,7 @@ def load(folder=DATA):
 
 
 def drawn(y, n, seed):
-    """As many labelled articles of each group, n in all, and unlabelled ones from the rest."""
+    """Draw n labelled articles, equally many of each group, and unlabelled articles from the rest."""
     order = np.random.default_rng(seed).permutation(len(y))
     groups = np.unique(y)
     labelled = np.concatenate([order[y[order] == group][: n // len(groups)] for group in groups])
@@ -64,12 +64,12 @@ def drawn(y, n, seed):
 
 
 def labels_of(y, labelled, unlabelled):
-    """The labels of some articles, none of the others."""
+    """Return the labels of the labelled articles and None for the unlabelled ones."""
     return [*y[labelled].tolist(), *[None] * len(unlabelled)]
 
 
 def compared(data, n, seed, **settings):
-    """Share of right test articles, by the labelled articles alone and with the others by EM; and that model."""
+    """Return the test accuracy with labelled articles only, the test accuracy with EM, and the EM model."""
     texts, y, texts_test, y_test = data
     labelled, unlabelled = drawn(y, n, seed)
     plain = sr.TextNB(**SETTINGS | settings).fit(texts[labelled], y[labelled])
@@ -79,18 +79,18 @@ def compared(data, n, seed, **settings):
 
 
 def curve(data, sizes=SIZES, trials=TRIALS):
-    """Mean accuracies by number of labelled articles: labelled alone, and with EM."""
+    """Return mean accuracies by number of labelled articles: labelled articles only, and with EM."""
     found = {n: [compared(data, n, seed)[:2] for seed in range(trials)] for n in sizes}
     return {n: np.mean(scores, axis=0) for n, scores in found.items()}
 
 
 def table(scores):
-    """The curve as a table in Markdown."""
+    """Format the accuracies as a Markdown table."""
     rows = [
         ["labelled articles", *(f"{n:,}" for n in scores)],
         ["---"] * (len(scores) + 1),
-        ["these alone", *(f"{100 * plain:.1f} %" for plain, _ in scores.values())],
-        [f"and {UNLABELLED:,} without a label", *(f"{100 * em:.1f} %" for _, em in scores.values())],
+        ["labelled articles only", *(f"{100 * plain:.1f} %" for plain, _ in scores.values())],
+        [f"with {UNLABELLED:,} unlabelled articles", *(f"{100 * em:.1f} %" for _, em in scores.values())],
     ]
     return (
         "\n".join("| " + " | ".join(row) + " |" for row in rows)
@@ -100,17 +100,19 @@ def table(scores):
 
 
 def draw_curve(scores, path):
-    """Accuracy by number of labelled articles."""
+    """Plot the accuracy by number of labelled articles."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(7.5, 4.2), layout="constrained")
     ax = figure.subplots()
     plain, em = 100 * np.array(list(scores.values())).T
-    ax.plot(list(scores), em, "o-", color=BLUE, label=f"and {UNLABELLED:,} articles without a label (EM)")
-    ax.plot(list(scores), plain, "s--", color=ORANGE, label="the labelled articles alone")
-    ax.set(xscale="log", xlabel="labelled articles", ylabel="right test articles (%)", ylim=(0, 85))
+    ax.plot(list(scores), em, "o-", color=BLUE, label=f"with {UNLABELLED:,} unlabelled articles (EM)")
+    ax.plot(list(scores), plain, "s--", color=ORANGE, label="labelled articles only")
+    ax.set(xscale="log", xlabel="labelled articles", ylabel="test accuracy (%)", ylim=(0, 85))
     ax.set(
-        title="What articles without a label add", xticks=list(scores), xticklabels=[f"{n:,}" for n in scores]
+        title="Unlabelled articles improve the accuracy",
+        xticks=list(scores),
+        xticklabels=[f"{n:,}" for n in scores],
     )
     ax.minorticks_off()
     ax.grid(alpha=0.3)
@@ -120,7 +122,7 @@ def draw_curve(scores, path):
 
 
 def main(folder=DATA, images=IMAGES):
-    """Print the table and draw the picture."""
+    """Print the table and save the plot."""
     scores = curve(load(folder))
     print(table(scores))
     Path(images).mkdir(exist_ok=True)

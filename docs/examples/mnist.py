@@ -1,8 +1,8 @@
-"""Make the numbers and pictures of mnist.md: naive Bayes models of handwritten digits.
+"""Produce the tables and plots of mnist.md: naive Bayes models of handwritten digits.
 
-    python docs/examples/mnist.py [folder of the data]
+    python docs/examples/mnist.py [data folder]
 
-It prints the tables of the page and writes its pictures to docs/examples/images.
+The script prints the tables of the page and writes the plots to docs/examples/images.
 """
 
 from __future__ import annotations
@@ -27,28 +27,28 @@ FILES = [
 SHARES = [share / 10 for share in range(10)]
 SMOOTHING = [1e-9, 1e-3, 1e-2, 3e-2, 1e-1, 3e-1]
 
-#: A test digit that the Bernoulli model gets wrong.
+#: Index of a test image that the Bernoulli model misclassifies.
 MISTAKEN = 15
 
 BLUE, ORANGE, GREEN, GREY = "#0072B2", "#D55E00", "#009E73", "#666666"
 
 
 def load(folder=DATA):
-    """Training images and labels, test images and labels; one row of 784 grey values an image."""
+    """Return training images and labels, test images and labels; an image is a row of 784 grey values."""
     paths = [Path(folder) / name for name in FILES]
     if absent := [path.name for path in paths if not path.is_file()]:
         raise SystemExit(
-            f"The MNIST files are not in {folder}: {', '.join(absent)} missing.\n"
+            f"MNIST files are missing from {folder}: {', '.join(absent)}.\n"
             "They are the four gzip files of the MNIST database of handwritten digits (LeCun, Cortes, Burges):\n"
             "train-images-idx3-ubyte.gz, train-labels-idx1-ubyte.gz, t10k-images-idx3-ubyte.gz and\n"
-            "t10k-labels-idx1-ubyte.gz. Put 'mnist-' before each name and give their folder as the argument."
+            "t10k-labels-idx1-ubyte.gz. Add the prefix 'mnist-' to each name and pass their folder as the argument."
         )
     cells = [np.frombuffer(gzip.decompress(path.read_bytes()), np.uint8) for path in paths]
     return cells[0][16:].reshape(-1, 784), cells[1][8:], cells[2][16:].reshape(-1, 784), cells[3][8:]
 
 
 def fitted(X, y):
-    """The models of the page, by name."""
+    """Fit the models of the page; return them by name."""
     return {
         "Bernoulli": sr.BernoulliNB(binarize=127).fit(X, y),
         "Gaussian": sr.GaussianNB().fit(X, y),
@@ -57,7 +57,7 @@ def fitted(X, y):
 
 
 def smoothing(X, y):
-    """Accuracy on the last 10,000 training digits, by the smoothing of a model of the others."""
+    """Return the accuracy on the last 10,000 training images for each smoothing, fitted to the other images."""
     return {
         amount: sr.GaussianNB(var_smoothing=amount).fit(X[:-10000], y[:-10000]).score(X[-10000:], y[-10000:])
         for amount in SMOOTHING
@@ -65,22 +65,20 @@ def smoothing(X, y):
 
 
 def smoothing_table(scores):
-    """Accuracies by smoothing, as a table in Markdown."""
+    """Format the accuracies by smoothing as a Markdown table."""
     cells = [f"{amount:g}" for amount in scores], [f"{100 * score:.1f} %" for score in scores.values()]
     head, row = (" | ".join(part) for part in cells)
-    return (
-        f"| `var_smoothing` | {head} |\n|{'---|' * (1 + len(scores))}\n| right of the last 10,000 | {row} |"
-    )
+    return f"| `var_smoothing` | {head} |\n|{'---|' * (1 + len(scores))}\n| accuracy on the last 10,000 | {row} |"
 
 
 def hide(X, share, seed=0):
-    """The images with this share of their pixels missing; what is missing stays so as the share grows."""
+    """Set this fraction of the pixels to NaN. A larger fraction includes the pixels of a smaller one."""
     noise = np.random.default_rng(seed).random(X.shape, dtype=np.float32)
     return np.where(noise < share, np.float32(np.nan), X.astype(np.float32))
 
 
 def with_missing(models, X, y, share, masks=3):
-    """Accuracy of every model on images with missing pixels, and of the Bernoulli one if they are taken for white."""
+    """Return the accuracy of every model with missing pixels, and of the Bernoulli model with white instead."""
     scores = []
     for seed in range(masks if share else 1):
         seen = hide(X, share, seed)
@@ -90,7 +88,7 @@ def with_missing(models, X, y, share, masks=3):
 
 
 def missing_table(rows):
-    """Accuracies by share of missing pixels, as a table in Markdown."""
+    """Format the accuracies by fraction of missing pixels as a Markdown table."""
     lines = [
         "| missing pixels | Bernoulli | Gaussian | Gaussian, smoothed | Bernoulli, missing as white |",
         "|---|---|---|---|---|",
@@ -100,11 +98,11 @@ def missing_table(rows):
     return "\n".join(lines).replace("0%", "0 %")
 
 
-# Pictures
+# Plots
 
 
 def panel(ax, image, **how):
-    """One image of 28 x 28 cells."""
+    """Draw one image of 28 x 28 pixels."""
     drawn = ax.imshow(np.asarray(image).reshape(28, 28), interpolation="nearest", **how)
     ax.set(xticks=[], yticks=[])
     ax.spines[:].set(color="#999999", linewidth=0.5)
@@ -112,13 +110,13 @@ def panel(ax, image, **how):
 
 
 def save(figure, path):
-    """Write a picture with nothing in it that depends on the day or the machine."""
+    """Save a plot without metadata, so that the file is reproducible."""
     figure.savefig(path, dpi=100, metadata={"Software": None})
     print(f"{path.name}: {path.stat().st_size / 1000:.0f} kB")
 
 
 def draw_parameters(models, path):
-    """The parameters of the models, one column a digit."""
+    """Draw the parameters of the models, one column per digit."""
     from matplotlib.figure import Figure
 
     ink, grey = models["Bernoulli"], models["Gaussian"]
@@ -132,7 +130,7 @@ def draw_parameters(models, path):
         ("Gaussian:\nstandard\ndeviation", np.sqrt(grey.var_), {"cmap": "cividis", "vmin": 0, "vmax": 128}),
     ]
     figure = Figure(figsize=(10, 3.6), layout="constrained")
-    figure.suptitle("What the models know of each digit")
+    figure.suptitle("Parameters of the models for each digit")
     grid = figure.subplots(3, 10)
     for axes, (name, images, how) in zip(grid, rows, strict=True):
         for digit, (ax, image) in enumerate(zip(axes, images, strict=True)):
@@ -144,7 +142,7 @@ def draw_parameters(models, path):
 
 
 def draw_samples(models, X, y, path, each=3):
-    """Real digits, and digits drawn from the models."""
+    """Draw real digits and samples from the models."""
     from matplotlib.figure import Figure
 
     wanted = np.tile(np.arange(10), each)
@@ -157,7 +155,7 @@ def draw_samples(models, X, y, path, each=3):
         ("Gaussian", np.clip(grey, 0, 255) / 255),
     ]
     figure = Figure(figsize=(9, 6.6), layout="constrained")
-    figure.suptitle("One real digit of each class, and three that each model generates")
+    figure.suptitle("One real digit of each class and three samples from each model")
     grid = figure.subplots(1 + 2 * each, 10)
     at = 0
     for name, images in parts:
@@ -173,7 +171,7 @@ def draw_samples(models, X, y, path, each=3):
 
 
 def draw_missing(rows, X, path):
-    """Accuracy by share of missing pixels, and what such a digit looks like."""
+    """Plot the accuracy by fraction of missing pixels next to an example image."""
     import matplotlib
     from matplotlib.figure import Figure
 
@@ -189,21 +187,21 @@ def draw_missing(rows, X, path):
         ("Bernoulli", BLUE, "o-"),
         ("Gaussian", ORANGE, "s-"),
         ("Gaussian, smoothed", GREEN, "^-"),
-        ("Bernoulli, missing taken for white", GREY, "x--"),
+        ("Bernoulli, missing as white", GREY, "x--"),
     ]
     for (name, colour, style), scores in zip(lines, 100 * np.transpose(rows), strict=True):
         ax.plot(100 * np.array(SHARES), scores, style, color=colour, label=name)
     ax.axhline(10, color="black", linewidth=0.8, linestyle=":")
     ax.text(0, 9, "guessing", fontsize=9.5, va="top")
-    ax.set(title="Missing pixels cost little", xlabel="test pixels missing at random (%)", ylim=(0, 100))
-    ax.set(ylabel="right test digits (%)", xticks=range(0, 100, 10))
+    ax.set(title="Missing pixels cost little accuracy", xlabel="missing test pixels (%)", ylim=(0, 100))
+    ax.set(ylabel="test accuracy (%)", xticks=range(0, 100, 10))
     ax.grid(alpha=0.3)
     ax.legend(loc="lower left", bbox_to_anchor=(0, 0.13), fontsize=9.5)
     save(figure, path)
 
 
 def draw_explanation(model, image, truth, path):
-    """The evidence of every pixel of one digit for its true class against the one it was taken for."""
+    """Draw the evidence of every pixel for the true class against the predicted class."""
     from matplotlib.figure import Figure
 
     why = model.explain(image[None])
@@ -214,7 +212,7 @@ def draw_explanation(model, image, truth, path):
     figure = Figure(figsize=(9.5, 2.8), layout="constrained")
     first, second, third, last = figure.subplots(1, 4)
     panel(first, image > model.binarize, cmap="gray_r")
-    first.set_title(f"a {truth},\ntaken for a {taken}", fontsize=11)
+    first.set_title(f"a {truth},\nclassified as {taken}", fontsize=11)
     for ax, digit in [(second, truth), (third, taken)]:
         panel(ax, ink[digit], cmap="gray_r", vmin=0, vmax=1)
         ax.set_title(f"probability of ink,\nclass {digit}", fontsize=11)
@@ -225,7 +223,7 @@ def draw_explanation(model, image, truth, path):
 
 
 def main(folder=DATA, images=IMAGES):
-    """Print the tables and draw the pictures."""
+    """Print the tables and save the plots."""
     X, y, X_test, y_test = load(folder)
     models = fitted(X, y)
     for name, model in models.items():

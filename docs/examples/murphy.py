@@ -1,8 +1,8 @@
-"""Make the numbers and pictures of murphy.md: words that tell two newsgroups apart.
+"""Produce the tables and plots of murphy.md: words that distinguish two newsgroups.
 
-    python docs/examples/murphy.py [folder of the data]
+    python docs/examples/murphy.py [data folder]
 
-It prints the tables of the page and writes its pictures to docs/examples/images.
+The script prints the tables of the page and writes the plots to docs/examples/images.
 """
 
 from __future__ import annotations
@@ -25,32 +25,32 @@ BLUE, ORANGE = "#0072B2", "#D55E00"
 
 
 def load(folder=DATA):
-    """The arrays of the file, by name."""
+    """Return the arrays of the data file by name."""
     path = Path(folder) / FILE
     if not path.is_file():
         raise SystemExit(
             f"{FILE} is not in {folder}. It is XwindowsDocData.mat of the data that comes with PMTK, the toolkit of\n"
             "Murphy's book, saved by numpy.savez as X_train and X_test (900 x 600, zeros and ones), y_train and\n"
             "y_test (1 is X windows, 2 is MS windows) and vocabulary (600 words).\n"
-            "Give its folder as the argument."
+            "Pass the folder of the file as the argument."
         )
     with np.load(path) as data:
         return dict(data)
 
 
 def fitted(data):
-    """The Bernoulli model under a Beta(1, 1) prior."""
+    """Fit the Bernoulli model with a Beta(1, 1) prior."""
     return sr.BernoulliNB(alpha=1).fit(data["X_train"], data["y_train"])
 
 
 def top(words, numbers, k=5):
-    """The k words of the largest numbers, with these."""
+    """Return the k words with the largest numbers, together with the numbers."""
     best = np.argsort(-numbers, kind="stable")[:k]
     return [(str(words[j]), float(numbers[j])) for j in best]
 
 
 def word_table(model, words):
-    """Table 3.1 of the book, in Markdown."""
+    """Format Table 3.1 of the book in Markdown."""
     theta = np.exp(model.feature_log_prob_)
     columns = [top(words, numbers) for numbers in (*theta, model.mutual_information())]
     lines = ["| X windows | p | MS windows | p | either | bits |", "|---|---|---|---|---|---|"]
@@ -60,7 +60,7 @@ def word_table(model, words):
 
 
 def selected(model, data):
-    """Accuracy on training and test documents with the k most telling words, by k."""
+    """Return training and test accuracy with the k most informative words, by k."""
     scores = {}
     for k in KEPT:
         small = model.select(k)
@@ -71,7 +71,7 @@ def selected(model, data):
 
 
 def selection_table(scores):
-    """Accuracies by number of words, as a table in Markdown."""
+    """Format the accuracies by number of words as a Markdown table."""
     rows = [
         ["words kept", *map(str, scores)],
         ["training documents", *(f"{100 * train:.1f} %" for train, _ in scores.values())],
@@ -81,21 +81,21 @@ def selection_table(scores):
     return "\n".join([lines[0], "|---" * len(rows[0]) + "|", *lines[1:]])
 
 
-# Pictures
+# Plots
 
 
 def save(figure, path):
-    """Write a picture with nothing in it that depends on the day or the machine."""
+    """Save a plot without metadata, so that the file is reproducible."""
     figure.savefig(path, dpi=100, metadata={"Software": None})
     print(f"{path.name}: {path.stat().st_size / 1000:.0f} kB")
 
 
 def draw_densities(model, words, path):
-    """The probability of every word in both classes, as in Figure 3.8 of the book."""
+    """Plot the probability of every word in both classes, as in Figure 3.8 of the book."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(9, 5.4), layout="constrained")
-    figure.suptitle("Probability that a document has the word")
+    figure.suptitle("Probability that a document contains the word")
     axes = figure.subplots(2, 1, sharex=True, sharey=True)
     for ax, c, p, colour in zip(
         axes, model.classes_, np.exp(model.feature_log_prob_), (BLUE, ORANGE), strict=True
@@ -110,7 +110,7 @@ def draw_densities(model, words, path):
 
 
 def draw_selection(scores, path):
-    """Accuracy by number of words kept."""
+    """Plot the accuracy by number of words kept."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(6.4, 3.8), layout="constrained")
@@ -122,15 +122,17 @@ def draw_selection(scores, path):
     ax.minorticks_off()
     shown = [1, 2, 5, 10, 20, 50, 100, 200, 600]
     ax.set_xticks(shown, [str(k) for k in shown])
-    ax.set(title="A few words are enough", xlabel="words kept, the most telling first", ylim=(70, 95))
-    ax.set_ylabel("right documents (%)")
+    ax.set(
+        title="A few words are enough", xlabel="number of words kept, most informative first", ylim=(70, 95)
+    )
+    ax.set_ylabel("accuracy (%)")
     ax.grid(alpha=0.3)
     ax.legend(loc="lower right")
     save(figure, path)
 
 
 def main(folder=DATA, images=IMAGES):
-    """Print the tables and draw the pictures."""
+    """Print the tables and save the plots."""
     data = load(folder)
     model, words = fitted(data), data["vocabulary"]
     print(word_table(model, words))
