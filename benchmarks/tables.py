@@ -8,6 +8,7 @@ The log loss is minus the mean log-probability of the true class, nothing clippe
 from __future__ import annotations
 
 import json
+import os
 import warnings
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,7 +23,9 @@ from sklearn.model_selection import StratifiedKFold
 
 from benchmarks.baseline import Baseline
 
-DATA = Path(__file__).resolve().parents[2] / "shared" / "data" / "tables"
+DATA = (
+    Path(os.environ.get("SUNRISE_DATA") or Path(__file__).resolve().parents[2] / "shared" / "data") / "tables"
+)
 
 #: Accuracies of the baseline from another program, to check ours against.
 REFERENCE = {

@@ -34,12 +34,10 @@ BOOK = np.array(
 FILES = {"em": [em.FILE], "mnist": mnist.FILES, "murphy": [murphy.FILE]}
 
 
-def need(shared, name):
-    """The folder of an example's data; a test without them is skipped."""
-    folder = shared / "data"
-    if absent := [file for file in FILES[name] if not (folder / file).is_file()]:
-        pytest.skip(f"{absent[0]} is not in ../shared/data")
-    return folder
+def need(find_data, name):
+    """Return the folder of an example's data; a test without them is skipped."""
+    folders = {find_data(file).parent for file in FILES[name]}
+    return folders.pop()
 
 
 def page(name):
@@ -60,8 +58,8 @@ def percent(cell):
 
 
 @pytest.fixture(scope="module")
-def digits(shared):
-    return mnist.load(need(shared, "mnist"))
+def digits(find_data):
+    return mnist.load(need(find_data, "mnist"))
 
 
 @pytest.fixture(scope="module")
@@ -70,8 +68,8 @@ def models(digits):
 
 
 @pytest.fixture(scope="module")
-def documents(shared):
-    return murphy.load(need(shared, "murphy"))
+def documents(find_data):
+    return murphy.load(need(find_data, "murphy"))
 
 
 # Pages
@@ -100,14 +98,14 @@ def test_every_picture_is_on_a_page():
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
-def test_the_code_of_a_page_prints_what_it_says(path, shared, capsys, monkeypatch):
-    need(shared, path.stem)
+def test_the_code_of_a_page_prints_what_it_says(path, find_data, capsys, monkeypatch):
+    folder = need(find_data, path.stem).as_posix()
     monkeypatch.chdir(ROOT)
     space: dict[str, object] = {}
     for block, said in re.findall(
         r"```python\n(.*?)```\n\n((?:    [^\n]+\n)*)", path.read_text(), flags=re.DOTALL
     ):
-        exec(compile(block, str(path), "exec"), space)
+        exec(compile(block.replace("../shared/data", folder), str(path), "exec"), space)
         assert "".join(f"    {line}\n" for line in capsys.readouterr().out.splitlines()) == said
 
 
@@ -186,8 +184,8 @@ def test_the_table_of_words_kept(documents):
         assert said == [f"{100 * score:.1f} %" for score in truth]
 
 
-def test_the_table_of_labelled_articles(shared):
-    data = em.load(need(shared, "em"))
+def test_the_table_of_labelled_articles(find_data):
+    data = em.load(need(find_data, "em"))
     head, *rows = table("em", "labelled articles")
     assert [int(cell.replace(",", "")) for cell in head[1:]] == em.SIZES
     for n in (20, 100):  # the others to save time

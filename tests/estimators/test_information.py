@@ -11,8 +11,8 @@ from sunrise import BernoulliNB, GaussianNB, NaiveBayes, PoissonNB, engines
 RNG = np.random.default_rng(11)
 
 
-def test_murphys_table_of_words(shared):
-    data = np.load(shared / "data" / "xwindows.npz")
+def test_murphys_table_of_words(find_data):
+    data = np.load(find_data("xwindows.npz"))
     model = BernoulliNB().fit(data["X_train"], data["y_train"])
     words = data["vocabulary"].tolist()
     theta = np.exp(model.feature_log_prob_)

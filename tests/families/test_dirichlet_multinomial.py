@@ -537,8 +537,8 @@ def test_a_temperature_makes_urns_honest():
 # Uses.
 
 
-def test_seeds_of_the_lectures(shared):
-    examples = {e["id"]: e for e in json.loads((shared / "seed_examples.json").read_text())}
+def test_worked_examples(find_data):
+    examples = {e["id"]: e for e in json.loads(find_data("worked_examples.json").read_text(encoding="utf-8"))}
     data, expected = (examples["murphy-3.79-dcm"][k] for k in ("data", "expected"))
     for k, (alpha, x) in enumerate(zip(data["alpha"], data["x"], strict=True)):
         model = DirichletMultinomialNB.from_parameters([[float(Fraction(a)) for a in alpha]], classes=["all"])
