@@ -6,6 +6,7 @@ BIN := $(VENV)/Scripts
 else
 BIN := $(VENV)/bin
 endif
+PYTEST := $(BIN)/pytest -n auto --dist loadgroup
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 SOURCES := pyproject.toml Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name 'Cargo.toml')
 NEED_RUST = $(if $(shell command -v cargo),,$(error Rust is not installed: get it from https://rustup.rs and run make again))
@@ -20,7 +21,7 @@ demo: $(VENV)/.built  # fit, evaluate and explain a model of a real data set
 
 test: lint  # formatters, linters, types and all tests but the slow ones
 	cargo test --locked
-	$(BIN)/pytest -n auto -m "not slow and not long"
+	$(PYTEST) -m "not slow and not long"
 
 lint: $(VENV)/.test  # formatters, linters and types
 	@: $(NEED_RUST)
@@ -31,26 +32,27 @@ lint: $(VENV)/.test  # formatters, linters and types
 	$(BIN)/mypy
 
 test-slow: $(VENV)/.test  # complete grids, large data sets, wheels; and 1 % of the long tests
-	SUNRISE_LONG=0.01 $(BIN)/pytest -n auto -m "slow or long"
+	SUNRISE_LONG=0.01 $(PYTEST) -m "slow or long"
 
 test-long: $(VENV)/.test  # tests that take hours: very many random cases
-	SUNRISE_LONG=1 $(BIN)/pytest -n auto -m long
+	SUNRISE_LONG=1 $(PYTEST) -m long
 
 docs: $(VENV)/.test  # the code, the numbers and the links of README and docs
-	$(BIN)/pytest -n auto tests/test_docs.py tests/test_examples.py
+	$(PYTEST) tests/test_docs.py tests/test_examples.py
 
-# The oldest versions that pyproject.toml allows, with the extension that is already built.
 OLDEST := .venv-oldest
 OLDEST_PYTHON := $(subst $(VENV),$(OLDEST),$(BIN))/python
-test-oldest: $(VENV)/.built  # the tests with the oldest dependencies that pyproject.toml allows
+test-oldest:  # the tests with the oldest dependencies that pyproject.toml allows
+	@: $(NEED_RUST)
 	$(PYTHON) -m venv $(OLDEST)
-	$(BIN)/python tests/oldest.py > $(OLDEST)/oldest.txt
+	$(OLDEST_PYTHON) tests/oldest.py > $(OLDEST)/oldest.txt
 	$(OLDEST_PYTHON) -m pip --quiet --disable-pip-version-check install --requirement $(OLDEST)/oldest.txt
-	PYTHONPATH=python $(OLDEST_PYTHON) -m pytest -n auto -m "not slow and not long and not newest"
+	$(OLDEST_PYTHON) -m pip --quiet --disable-pip-version-check install --no-deps --editable .
+	$(OLDEST_PYTHON) -m pytest -n auto -m "not slow and not long and not newest"
 
 coverage: $(VENV)/.test  # lines that the tests reach, in Python and in Rust
 	@: $(NEED_RUST)
-	$(BIN)/pytest -n auto -m "not slow and not long" --cov=sunrise --cov-report=term:skip-covered
+	$(PYTEST) -m "not slow and not long" --cov=sunrise --cov-report=term:skip-covered
 	@command -v cargo-tarpaulin > /dev/null || { echo "Rust coverage needs tarpaulin: cargo install cargo-tarpaulin --no-default-features" >&2; exit 1; }
 	cargo tarpaulin --packages sunrise-core --locked --engine llvm --skip-clean --target-dir target/tarpaulin --out stdout
 

@@ -1,4 +1,4 @@
-"""What tests share: the folders of data, and the settings of hypothesis."""
+"""What tests share: the folders of data, the share of long tests, and the settings of hypothesis."""
 
 from __future__ import annotations
 
@@ -28,6 +28,13 @@ def find_data() -> Callable[[str], Path]:
         pytest.skip(f"{name} is not in {FOLDERS[-1]}: set SUNRISE_DATA, see docs/data.md")
 
     return find
+
+
+@pytest.fixture(scope="session")
+def scaled() -> Callable[[int], int]:
+    """Return a function that gives the number of random cases of a long test: the share SUNRISE_LONG of all."""
+    share = float(os.environ.get("SUNRISE_LONG") or 0.01)
+    return lambda cases: max(1, round(share * cases))
 
 
 _STATES: dict[str, dict] = {}

@@ -97,7 +97,13 @@ def test_every_picture_is_on_a_page():
     assert shown == {path.name for path in (EXAMPLES / "images").iterdir()}
 
 
-@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "path",
+    [
+        pytest.param(path, marks=pytest.mark.slow if path.stem in ("em", "mnist") else (), id=path.stem)
+        for path in PAGES
+    ],
+)
 def test_the_code_of_a_page_prints_what_it_says(path, find_data, capsys, monkeypatch):
     folder = need(find_data, path.stem).as_posix()
     monkeypatch.chdir(ROOT)
@@ -112,6 +118,7 @@ def test_the_code_of_a_page_prints_what_it_says(path, find_data, capsys, monkeyp
 # Numbers
 
 
+@pytest.mark.slow
 def test_the_models_of_digits_are_scikit_learns(digits, models):
     X, y, X_test, y_test = digits
     peers = {
@@ -126,6 +133,7 @@ def test_the_models_of_digits_are_scikit_learns(digits, models):
     assert first[3] == first[0]
 
 
+@pytest.mark.slow
 def test_the_table_of_smoothing(digits):
     X, y = digits[:2]
     head, row = table("mnist", "`var_smoothing`")
@@ -135,6 +143,7 @@ def test_the_table_of_smoothing(digits):
     assert max(scores, key=scores.get) == 0.1  # what the page goes on with
 
 
+@pytest.mark.slow
 def test_the_table_of_missing_pixels(digits, models):
     X_test, y_test = digits[2:]
     head, *rows = table("mnist", "missing pixels")
@@ -146,6 +155,7 @@ def test_the_table_of_missing_pixels(digits, models):
         np.testing.assert_allclose(said, fresh, atol=0.0006 if masks == 3 else 0.01, err_msg=f"{share}")
 
 
+@pytest.mark.slow
 def test_missing_pixels_are_left_out_of_the_sum(digits, models):
     X_test, y_test = digits[2:]
     seen = mnist.hide(X_test, 0.9)
@@ -184,6 +194,7 @@ def test_the_table_of_words_kept(documents):
         assert said == [f"{100 * score:.1f} %" for score in truth]
 
 
+@pytest.mark.slow
 def test_the_table_of_labelled_articles(find_data):
     data = em.load(need(find_data, "em"))
     head, *rows = table("em", "labelled articles")
@@ -198,6 +209,7 @@ def test_the_table_of_labelled_articles(find_data):
 # Scripts
 
 
+@pytest.mark.slow
 def test_the_pictures_can_be_drawn(digits, models, documents, tmp_path):
     pytest.importorskip("matplotlib")
     X, y, X_test, y_test = digits

@@ -72,8 +72,9 @@ def test_the_likelihood_has_no_slope_at_the_likeliest_alphas(largest):
         np.testing.assert_allclose(own[a > 0], whole, rtol=1e-9)
 
 
-def test_no_other_alphas_are_likelier():
-    for k in range(60):
+@pytest.mark.parametrize("tables", [8, pytest.param(60, marks=pytest.mark.slow)])
+def test_no_other_alphas_are_likelier(tables):
+    for k in range(tables):
         columns, n = RNG.integers(1, 5), RNG.integers(1, 7)
         x = (
             RNG.poisson(RNG.choice([0.3, 1.0, 5.0]), (n, columns))

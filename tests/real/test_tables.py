@@ -85,6 +85,20 @@ TWINS = {
 twins_are_known = pytest.mark.filterwarnings("ignore::sunrise.DuplicateColumnsWarning")
 
 
+#: Tables whose fits take seconds.
+LARGE = {
+    "adult",
+    "bank-marketing",
+    "optdigits",
+    "mlbench-LetterRecognition",
+    "mlbench-Satellite",
+    "mlbench-Shuttle",
+    "mlbench-DNA",
+}
+every_table = pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow if name in LARGE else ()) for name in TABLES]
+)
+
 #: Tables that are part of the repository: a clone alone tests these.
 HERE = {path.name.removesuffix(".csv.gz") for path in DATA.glob("*.csv.gz")}
 
@@ -123,7 +137,7 @@ def test_every_table_of_the_schema_is_tested() -> None:
 
 
 @twins_are_known
-@pytest.mark.parametrize("name", TABLES)
+@every_table
 def test_pandas_and_polars_give_the_same_probabilities(find_data: Find, name: str) -> None:
     about = schema()[name]
     X, y = read_pandas(find_data, about)
@@ -141,7 +155,7 @@ def test_pandas_and_polars_give_the_same_probabilities(find_data: Find, name: st
     assert np.abs(b.predict_proba(X[:500]) - theirs[:500]).max() <= 1e-12
 
 
-@pytest.mark.parametrize("name", TABLES)
+@every_table
 def test_columns_that_say_the_same_are_warned_of(find_data: Find, name: str) -> None:
     X, y = read_pandas(find_data, schema()[name])
     if name not in TWINS:

@@ -11,6 +11,7 @@ import pickle
 import sys
 import unicodedata
 
+import hypothesis
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -129,6 +130,12 @@ TEXTS = st.lists(st.lists(PARTS, max_size=12).map("".join), min_size=1, max_size
 @given(TEXTS, st.sampled_from(SETTINGS))
 def test_any_texts_are_counted_as_by_scikit_learn(texts, settings):
     check(texts, **settings)
+
+
+@pytest.mark.long
+def test_very_many_texts_are_counted_as_by_scikit_learn(scaled):
+    limit = hypothesis.settings(max_examples=scaled(500_000), derandomize=True, database=None)
+    limit(given(TEXTS, st.sampled_from(SETTINGS))(lambda texts, settings: check(texts, **settings)))()
 
 
 def test_every_character_is_classified_and_lower_cased_by_this_python():
@@ -433,6 +440,7 @@ def test_messages_are_counted_as_by_scikit_learn(find_data, settings):
     equal(WordCounter(**settings).count(pl.Series(texts)), counted)
 
 
+@pytest.mark.slow
 def test_newsgroups_are_counted_as_by_scikit_learn(find_data):
     rows = documents(find_data("20news-bydate.jsonl.gz"))
     train, test = ([row["text"] for row in rows if row["split"] == split] for split in ("train", "test"))

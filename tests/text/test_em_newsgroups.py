@@ -10,6 +10,8 @@ import pytest
 import sunrise as sr
 from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
+pytestmark = pytest.mark.slow
+
 MULTINOMIAL = {"model": "multinomial", "calibrate": None}
 
 

@@ -190,6 +190,7 @@ def test_messages_with_no_tuning(find_data):
     assert log_p[rows, true].mean() > theirs[rows, true].mean()
 
 
+@pytest.mark.slow
 def test_twenty_newsgroups_with_no_tuning(find_data):
     train, test = ([], []), ([], [])
     path = find_data("20news-bydate.jsonl.gz")
