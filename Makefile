@@ -54,7 +54,7 @@ coverage: $(VENV)/.test  # lines that the tests reach, in Python and in Rust
 	@: $(NEED_RUST)
 	$(PYTEST) -m "not slow and not long" --cov=sunrise --cov-report=term:skip-covered
 	@command -v cargo-tarpaulin > /dev/null || { echo "Rust coverage needs tarpaulin: cargo install cargo-tarpaulin --no-default-features" >&2; exit 1; }
-	cargo tarpaulin --packages sunrise-core --locked --engine llvm --skip-clean --target-dir target/tarpaulin --out stdout
+	cargo tarpaulin --packages sunrise-core --locked --engine llvm --exclude-files 'crates/sunrise-py/*' --skip-clean --target-dir target/tarpaulin --out stdout
 
 # On Linux, zig links against an old glibc, so that the wheel runs on every usual distribution.
 ifeq ($(shell uname -s),Linux)
@@ -63,7 +63,7 @@ endif
 DIST := dist
 wheel: $(VENV)/.wheel  # a wheel for this platform and a source distribution, in dist/
 	@: $(NEED_RUST)
-	$(BIN)/python -m maturin build --release --locked $(PORTABLE) --out $(DIST)
+	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python -m maturin build --release --locked $(PORTABLE) --out $(DIST)
 	$(BIN)/python -m maturin sdist --out $(DIST)
 
 bench: $(VENV)/.test  # ratios against scikit-learn; fails where a claim is not reached
