@@ -9,6 +9,7 @@ true class, not clipped.
 from __future__ import annotations
 
 import json
+import os
 import warnings
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,7 +24,9 @@ from sklearn.model_selection import StratifiedKFold
 
 from benchmarks.baseline import Baseline
 
-DATA = Path(__file__).resolve().parents[2] / "shared" / "data" / "tables"
+DATA = (
+    Path(os.environ.get("SUNRISE_DATA") or Path(__file__).resolve().parents[2] / "shared" / "data") / "tables"
+)
 
 #: Accuracies of the same baseline from an independent program, as a check.
 REFERENCE = {

@@ -1,7 +1,9 @@
-"""What tests share: the folder of reference data beside the checkout, and hypothesis' pace."""
+"""What tests share: the folders of data, the share of long tests, and the settings of hypothesis."""
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -10,15 +12,29 @@ from hypothesis import settings
 settings.register_profile("sunrise", deadline=None, max_examples=40, derandomize=True, print_blob=True)
 settings.load_profile("sunrise")
 
-SHARED = Path(__file__).resolve().parents[2] / "shared"
+HERE = Path(__file__).resolve().parent
+#: Where data files are looked for: those of the repository, then the larger ones, which docs/data.md lists.
+FOLDERS = [HERE / "data", Path(os.environ.get("SUNRISE_DATA") or HERE.parents[1] / "shared" / "data")]
 
 
 @pytest.fixture(scope="session")
-def shared() -> Path:
-    """The folder of real data sets; it is not part of the project, so it may be absent."""
-    if not SHARED.is_dir():
-        pytest.skip("the folder of reference data, ../shared, is not beside this checkout")
-    return SHARED
+def find_data() -> Callable[[str], Path]:
+    """Return a function that gives the path of a data file, or skips the test where the file is absent."""
+
+    def find(name: str) -> Path:
+        for folder in FOLDERS:
+            if (folder / name).is_file():
+                return folder / name
+        pytest.skip(f"{name} is not in {FOLDERS[-1]}: set SUNRISE_DATA, see docs/data.md")
+
+    return find
+
+
+@pytest.fixture(scope="session")
+def scaled() -> Callable[[int], int]:
+    """Return a function that gives the number of random cases of a long test: the share SUNRISE_LONG of all."""
+    share = float(os.environ.get("SUNRISE_LONG") or 0.01)
+    return lambda cases: max(1, round(share * cases))
 
 
 _STATES: dict[str, dict] = {}

@@ -34,12 +34,10 @@ BOOK = np.array(
 FILES = {"em": [em.FILE], "mnist": mnist.FILES, "murphy": [murphy.FILE]}
 
 
-def need(shared, name):
-    """The folder of an example's data; a test without them is skipped."""
-    folder = shared / "data"
-    if absent := [file for file in FILES[name] if not (folder / file).is_file()]:
-        pytest.skip(f"{absent[0]} is not in ../shared/data")
-    return folder
+def need(find_data, name):
+    """Return the folder of an example's data; a test without them is skipped."""
+    folders = {find_data(file).parent for file in FILES[name]}
+    return folders.pop()
 
 
 def page(name):
@@ -60,8 +58,8 @@ def percent(cell):
 
 
 @pytest.fixture(scope="module")
-def digits(shared):
-    return mnist.load(need(shared, "mnist"))
+def digits(find_data):
+    return mnist.load(need(find_data, "mnist"))
 
 
 @pytest.fixture(scope="module")
@@ -70,8 +68,8 @@ def models(digits):
 
 
 @pytest.fixture(scope="module")
-def documents(shared):
-    return murphy.load(need(shared, "murphy"))
+def documents(find_data):
+    return murphy.load(need(find_data, "murphy"))
 
 
 # Pages
@@ -99,21 +97,28 @@ def test_every_picture_is_on_a_page():
     assert shown == {path.name for path in (EXAMPLES / "images").iterdir()}
 
 
-@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
-def test_the_code_of_a_page_prints_what_it_says(path, shared, capsys, monkeypatch):
-    need(shared, path.stem)
+@pytest.mark.parametrize(
+    "path",
+    [
+        pytest.param(path, marks=pytest.mark.slow if path.stem in ("em", "mnist") else (), id=path.stem)
+        for path in PAGES
+    ],
+)
+def test_the_code_of_a_page_prints_what_it_says(path, find_data, capsys, monkeypatch):
+    folder = need(find_data, path.stem).as_posix()
     monkeypatch.chdir(ROOT)
     space: dict[str, object] = {}
     for block, said in re.findall(
         r"```python\n(.*?)```\n\n((?:    [^\n]+\n)*)", path.read_text(), flags=re.DOTALL
     ):
-        exec(compile(block, str(path), "exec"), space)
+        exec(compile(block.replace("../shared/data", folder), str(path), "exec"), space)
         assert "".join(f"    {line}\n" for line in capsys.readouterr().out.splitlines()) == said
 
 
 # Numbers
 
 
+@pytest.mark.slow
 def test_the_models_of_digits_are_scikit_learns(digits, models):
     X, y, X_test, y_test = digits
     peers = {
@@ -128,6 +133,7 @@ def test_the_models_of_digits_are_scikit_learns(digits, models):
     assert first[3] == first[0]
 
 
+@pytest.mark.slow
 def test_the_table_of_smoothing(digits):
     X, y = digits[:2]
     head, row = table("mnist", "`var_smoothing`")
@@ -137,6 +143,7 @@ def test_the_table_of_smoothing(digits):
     assert max(scores, key=scores.get) == 0.1  # what the page goes on with
 
 
+@pytest.mark.slow
 def test_the_table_of_missing_pixels(digits, models):
     X_test, y_test = digits[2:]
     head, *rows = table("mnist", "missing pixels")
@@ -148,6 +155,7 @@ def test_the_table_of_missing_pixels(digits, models):
         np.testing.assert_allclose(said, fresh, atol=0.0006 if masks == 3 else 0.01, err_msg=f"{share}")
 
 
+@pytest.mark.slow
 def test_missing_pixels_are_left_out_of_the_sum(digits, models):
     X_test, y_test = digits[2:]
     seen = mnist.hide(X_test, 0.9)
@@ -186,8 +194,9 @@ def test_the_table_of_words_kept(documents):
         assert said == [f"{100 * score:.1f} %" for score in truth]
 
 
-def test_the_table_of_labelled_articles(shared):
-    data = em.load(need(shared, "em"))
+@pytest.mark.slow
+def test_the_table_of_labelled_articles(find_data):
+    data = em.load(need(find_data, "em"))
     head, *rows = table("em", "labelled articles")
     assert [int(cell.replace(",", "")) for cell in head[1:]] == em.SIZES
     for n in (20, 100):  # the others to save time
@@ -200,6 +209,7 @@ def test_the_table_of_labelled_articles(shared):
 # Scripts
 
 
+@pytest.mark.slow
 def test_the_pictures_can_be_drawn(digits, models, documents, tmp_path):
     pytest.importorskip("matplotlib")
     X, y, X_test, y_test = digits

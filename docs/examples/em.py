@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 import sys
 from pathlib import Path
 
@@ -17,7 +18,7 @@ import sunrise as sr
 from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
 HERE = Path(__file__).resolve().parent
-DATA = HERE.parents[2] / "shared" / "data"
+DATA = Path(os.environ.get("SUNRISE_DATA") or HERE.parents[2] / "shared" / "data")
 IMAGES = HERE / "images"
 
 FILE = "20news-bydate.jsonl.gz"

@@ -8,6 +8,7 @@ The script prints the tables of the page and writes the plots to docs/examples/i
 from __future__ import annotations
 
 import gzip
+import os
 import sys
 from pathlib import Path
 
@@ -15,7 +16,7 @@ import numpy as np
 import sunrise as sr
 
 HERE = Path(__file__).resolve().parent
-DATA = HERE.parents[2] / "shared" / "data"
+DATA = Path(os.environ.get("SUNRISE_DATA") or HERE.parents[2] / "shared" / "data")
 IMAGES = HERE / "images"
 
 FILES = [

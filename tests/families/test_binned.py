@@ -461,11 +461,12 @@ def test_rows_that_were_never_fitted_are_not_forgotten():
 
 
 @pytest.mark.parametrize(
-    "table, gauss, bins", [("mlbench-Glass", 0.53, 0.68), ("mlbench-Vehicle", 0.46, 0.60)]
+    "table, gauss, bins",
+    [("mlbench-Glass", 0.53, 0.68), ("mlbench-Vehicle", 0.46, 0.60), ("spambase", 0.83, 0.87)],
 )
-def test_ten_bins_are_better_than_one_hump_where_there_are_several(shared, table, gauss, bins):
-    about = json.loads((shared / "data" / "tables" / "schema.json").read_text())[table]
-    frame = pd.read_csv(shared / "data" / "tables" / about["file"])
+def test_ten_bins_are_better_than_one_hump_where_there_are_several(find_data, table, gauss, bins):
+    about = json.loads(find_data("tables/schema.json").read_text())[table]
+    frame = pd.read_csv(find_data(f"tables/{about['file']}"))
     y, X = frame[about["target"]].to_numpy(), frame.drop(columns=about["target"])
     folds = list(StratifiedKFold(5, shuffle=True, random_state=0).split(y, y))
 

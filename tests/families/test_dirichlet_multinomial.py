@@ -73,8 +73,9 @@ def test_the_likelihood_has_no_slope_at_the_likeliest_alphas(largest):
         np.testing.assert_allclose(own[a > 0], whole, rtol=1e-9)
 
 
-def test_no_other_alphas_are_likelier():
-    for k in range(60):
+@pytest.mark.parametrize("tables", [8, pytest.param(60, marks=pytest.mark.slow)])
+def test_no_other_alphas_are_likelier(tables):
+    for k in range(tables):
         columns, n = RNG.integers(1, 5), RNG.integers(1, 7)
         x = (
             RNG.poisson(RNG.choice([0.3, 1.0, 5.0]), (n, columns))
@@ -538,8 +539,8 @@ def test_a_temperature_makes_urns_honest():
 # Uses.
 
 
-def test_seeds_of_the_lectures(shared):
-    examples = {e["id"]: e for e in json.loads((shared / "seed_examples.json").read_text())}
+def test_worked_examples(find_data):
+    examples = {e["id"]: e for e in json.loads(find_data("worked_examples.json").read_text(encoding="utf-8"))}
     data, expected = (examples["murphy-3.79-dcm"][k] for k in ("data", "expected"))
     for k, (alpha, x) in enumerate(zip(data["alpha"], data["x"], strict=True)):
         model = DirichletMultinomialNB.from_parameters([[float(Fraction(a)) for a in alpha]], classes=["all"])

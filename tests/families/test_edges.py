@@ -68,9 +68,9 @@ def test_the_published_edges_of_iris():
     ["mlbench-Glass", "mlbench-Vehicle", "mlbench-PimaIndiansDiabetes2", "mlbench-Ionosphere", "mlbench-Vowel",
      "heart-cleveland", "credit-approval", "german-credit", "titanic"],
 )  # fmt: skip
-def test_real_columns_are_cut_as_plain_loops_cut_them(shared, table):
-    about = json.loads((shared / "data" / "tables" / "schema.json").read_text())[table]
-    frame = pd.read_csv(shared / "data" / "tables" / about["file"], keep_default_na=False, na_values=[""])
+def test_real_columns_are_cut_as_plain_loops_cut_them(find_data, table):
+    about = json.loads(find_data("tables/schema.json").read_text())[table]
+    frame = pd.read_csv(find_data(f"tables/{about['file']}"), keep_default_na=False, na_values=[""])
     y = pd.factorize(frame[about["target"]])[0]
     numbers = [column["name"] for column in about["column_info"] if column["kind"] == "numeric"]
     assert numbers

@@ -68,8 +68,14 @@ WAYS = {
 }
 
 
+#: Ways that make thousands of models.
+LENGTHY = {"partial_fit by 1", "merge of 1s"}
+
+
 @pytest.mark.parametrize("engine", engines.ENGINES)
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize(
+    "way", [pytest.param(way, marks=pytest.mark.slow if way in LENGTHY else ()) for way in WAYS]
+)
 @pytest.mark.parametrize("name", NIST)
 def test_nist_columns_are_exact(name, way, engine):
     column = np.array(NIST[name], dtype=float)

@@ -14,8 +14,8 @@ from sunrise.numerics.conjugate import Beta, Dirichlet
 
 
 @pytest.fixture(scope="module")
-def examples(shared):
-    return {e["id"]: e for e in json.loads((shared / "seed_examples.json").read_text())}
+def examples(find_data):
+    return {e["id"]: e for e in json.loads(find_data("worked_examples.json").read_text(encoding="utf-8"))}
 
 
 @pytest.fixture(params=list(engines.ENGINES), autouse=True)

@@ -68,7 +68,9 @@ LAYOUTS = [(kind, layout) for kind in MODELS for layout in ("dense", "sparse")]
 every_laid_out_model = pytest.mark.parametrize(
     "kind, layout", [*LAYOUTS, *((kind, "dense") for kind in TABLES)]
 )
-every_engine = pytest.mark.parametrize("engine", engines.ENGINES)
+#: The native engine equals the array engine, which is tested for every model: so the laws on one engine are enough
+#: for a quick run.
+every_engine = pytest.mark.parametrize("engine", ["native", pytest.param("array", marks=pytest.mark.slow)])
 
 
 @dataclass
@@ -277,6 +279,22 @@ def test_any_number_of_threads_gives_the_same_bits(kind, layout):
     scores = [model.predict_log_proba(lay(data.X, layout)) for model in models]
     for other in scores[1:]:
         np.testing.assert_array_equal(scores[0], other)
+
+
+@pytest.mark.long
+@every_laid_out_model
+@every_engine
+def test_very_many_tables_are_split_merged_and_forgotten(kind, engine, layout, scaled):
+    split, forget = (
+        law.hypothesis.inner_test
+        for law in (test_fit_equals_any_split_order_and_merge, test_forget_undoes_partial_fit)
+    )
+    rng = np.random.default_rng(1)
+    for _ in range(scaled(5_000)):
+        table, more = ((int(rng.integers(10**6)), int(rng.integers(2, 15)), 3, 0.3) for _ in range(2))
+        cuts = rng.integers(0, 15, rng.integers(0, 5)).tolist()
+        split(kind, engine, layout, table, cuts, order=int(rng.integers(100)))
+        forget(kind, engine, layout, table, more)
 
 
 @pytest.mark.parametrize("shared_variance", [False, True])

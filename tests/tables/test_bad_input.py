@@ -29,10 +29,10 @@ every_library = pytest.mark.parametrize("library", LIBRARIES)
 
 @pytest.fixture(autouse=True)
 def _in_time():
-    """Nothing here may hang."""
-    start = time.perf_counter()
+    """Nothing here may take long: in time of the processor, because other programs may be running."""
+    start = time.process_time()
     yield
-    assert time.perf_counter() - start < 5.0
+    assert time.process_time() - start < 5.0
 
 
 def refused(table, y=Y, *, match, error=ValueError, **settings):
@@ -158,8 +158,11 @@ def test_types_that_are_no_cells_are_refused_by_name(column):
         NaiveBayes().fit(X, Y).predict(X | {"town": column})
 
 
-@pytest.mark.parametrize("dtype", [pl.Int128, pl.UInt128], ids=str)
-def test_integers_too_wide_for_arrow_are_refused_by_name(dtype):
+@pytest.mark.parametrize("name", ["Int128", "UInt128"])
+def test_integers_too_wide_for_arrow_are_refused_by_name(name):
+    if not hasattr(pl, name):
+        pytest.skip(f"this polars has no {name}")
+    dtype = getattr(pl, name)
     refused(
         pl.DataFrame({"wide": pl.Series(RNG.integers(0, 900, N)).cast(dtype)}),
         match="'wide'",

@@ -101,6 +101,8 @@ def arrow(**types):
         if pa.types.is_decimal(dtype):
             cells = [None if x is None else Decimal(f"{x:.2f}") for x in COLUMNS[name]]
             column = pa.chunked_array([pa.array(cells, dtype)])
+        elif dtype == pa.string_view():  # pyarrow before 25 crashes where it exports what a cast made
+            column = pa.chunked_array([pa.array(COLUMNS[name], dtype)])
         table = table.set_column(j, name, column.cast(dtype))
     return table
 
@@ -404,9 +406,11 @@ def test_a_frame_with_a_column_of_nulls_is_as_without_it(make):
     )
 
 
-@pytest.mark.parametrize("dtype", [pa.decimal32(9, 2), pa.decimal64(9, 2), pa.decimal256(50, 2)], ids=str)
-def test_decimals_of_any_width_are_numbers(dtype, expected):
-    table = arrow(height=dtype)
+@pytest.mark.parametrize("name, digits", [("decimal32", 9), ("decimal64", 9), ("decimal256", 50)])
+def test_decimals_of_any_width_are_numbers(name, digits, expected):
+    if not hasattr(pa, name):
+        pytest.skip(f"this pyarrow has no {name}")
+    table = arrow(height=getattr(pa, name)(digits, 2))
     np.testing.assert_allclose(
         NaiveBayes("auto-fast").fit(table, Y).predict_proba(table), expected, atol=1e-12
     )

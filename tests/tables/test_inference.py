@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import sparse
 from sunrise import Categorical, Gaussian, NaiveBayes, Poisson
 
 N = 120
@@ -459,3 +460,29 @@ def test_a_family_object_keeps_its_settings():
     smooth = NaiveBayes({"t": Categorical(alpha=50.0)}).fit(X, y).predict_proba({"t": ["u"]})
     plain = NaiveBayes().fit(X, y).predict_proba({"t": ["u"]})
     assert abs(smooth[0, 0] - plain[0, 0]) > 1e-4
+
+
+def test_integers_beyond_floats_are_looked_at_exactly():
+    ids = [2**60 + i % 3 for i in range(60)]
+    for table in (pl.DataFrame({"id": ids}), {"id": ids}, pd.DataFrame({"id": ids})):
+        model = NaiveBayes().fit(table, [0, 1, 1] * 20)
+        assert model.fixed_families_["id"].name == "categorical"
+        assert model.score(table, [0, 1, 1] * 20) == 1.0
+
+
+def test_numbers_that_came_as_text_are_told():
+    text = pd.DataFrame({"n": [str(k % 60) for k in range(300)]})
+    assert "60 of them numbers written as text" in repr(NaiveBayes().fit(text, np.arange(300) % 2))
+
+
+def test_sparse_matrices_are_one_block_and_say_why():
+    words = sparse.csr_array(RNG.poisson(0.3, (60, 5)).astype(float))
+    y = RNG.integers(0, 2, 60)
+    for matrix, family in (
+        (words, "multinomial"),
+        (words * 0.5, "multinomial"),
+        (words > 0, "bernoulli"),
+        (-words, "gaussian"),
+    ):
+        told = NaiveBayes().fit(matrix.astype(float), y).families_["x0"]
+        assert told["family"] == family and told["reason"].startswith("a sparse matrix of")

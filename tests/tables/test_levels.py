@@ -18,6 +18,7 @@ from scipy import stats
 from sunrise import (
     BernoulliNB,
     Categorical,
+    CategoricalNB,
     MultinomialNB,
     NaiveBayes,
     PoissonNB,
@@ -431,3 +432,38 @@ def test_a_mixed_row_agrees_with_distributions_written_out_by_hand():
     for k, c in enumerate("ab"):
         exact = log(0.5) + log(shares[c]) + stats.poisson(float(rates[c])).logpmf(4) + log(24)
         np.testing.assert_allclose(got[k], exact, rtol=1e-12)
+
+
+def test_unseen_codes_are_counted():
+    coded = CategoricalNB().fit([[0, 1], [1, 0], [0, 0]], [0, 1, 1])
+    assert coded.check([[99, 1], [np.nan, 0]]) == {
+        "x0": {"missing": 1, "unseen": 1},
+        "x1": {"missing": 0, "unseen": 0},
+    }
+
+
+def test_the_column_of_an_unseen_code_is_named_in_any_block():
+    families = {"k": Categorical(coded=True, unseen="error"), "g": "gaussian"}
+    model = NaiveBayes(families).fit({"g": [0.5, 1.5, 2.5, 4.0], "k": [0, 1, 0, 1]}, [0, 0, 1, 1])
+    with pytest.raises(ValueError, match=r"level 9 in column 'k', row 1"):
+        model.predict({"g": [1.0, 2.0], "k": [0, 9]})
+
+
+def test_declared_levels_of_both_models_count_in_a_merge():
+    one = pd.DataFrame({"k": pd.Categorical(["a", "b"] * 10, categories=["a", "b", "z", "q"])})
+    two = pd.DataFrame({"k": pd.Categorical(["a", "b"] * 10, categories=["a", "b"])})
+    y = ["u", "v"] * 10
+    first, second = NaiveBayes().fit(one, y), NaiveBayes().fit(two, y)
+    np.testing.assert_allclose(
+        (first + second).predict_proba(one), (second + first).predict_proba(one), rtol=1e-15
+    )
+
+
+@pytest.mark.parametrize("kind", [pd.Categorical, None])
+def test_declared_levels_may_come_in_any_order(kind):
+    cells, levels = ["a", "b"] * 5, ["z", "b", "a"]
+    column = kind(cells, categories=levels) if kind else pl.Series(cells, dtype=pl.Enum(levels))
+    table = pd.DataFrame({"k": column}) if kind else pl.DataFrame({"k": column})
+    model = NaiveBayes().fit(table, [0, 1] * 5)
+    assert list(model.parameters_["k"]) == ["a", "b", "z", "(unseen)"]
+    assert model.predict_proba(table)[0, 0] == pytest.approx(6 / 7)

@@ -11,6 +11,7 @@ import pickle
 import sys
 import unicodedata
 
+import hypothesis
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -129,6 +130,12 @@ TEXTS = st.lists(st.lists(PARTS, max_size=12).map("".join), min_size=1, max_size
 @given(TEXTS, st.sampled_from(SETTINGS))
 def test_any_texts_are_counted_as_by_scikit_learn(texts, settings):
     check(texts, **settings)
+
+
+@pytest.mark.long
+def test_very_many_texts_are_counted_as_by_scikit_learn(scaled):
+    limit = hypothesis.settings(max_examples=scaled(500_000), derandomize=True, database=None)
+    limit(given(TEXTS, st.sampled_from(SETTINGS))(lambda texts, settings: check(texts, **settings)))()
 
 
 def test_every_character_is_classified_and_lower_cased_by_this_python():
@@ -419,13 +426,24 @@ def test_texts_stay_as_large_as_they_are():
     assert sys.getsizeof(text) == size  # no UTF-8 is left behind in it
 
 
-def newsgroups(shared, split: str) -> list[str]:
-    with gzip.open(shared / "data" / "20news-bydate.jsonl.gz", "rt", encoding="utf-8", newline="\n") as lines:
-        return [row["text"] for row in map(json.loads, lines) if row["split"] == split]
+def documents(path):
+    with gzip.open(path, "rt", encoding="utf-8", newline="\n") as lines:
+        return [json.loads(line) for line in lines]
 
 
-def test_newsgroups_are_counted_as_by_scikit_learn(shared):
-    train, test = newsgroups(shared, "train"), newsgroups(shared, "test")
+@pytest.mark.parametrize("settings", [{}, {"ngram_range": (1, 2)}], ids=["words", "pairs"])
+def test_messages_are_counted_as_by_scikit_learn(find_data, settings):
+    texts = [row["text"] for row in documents(find_data("sms-spam.jsonl.gz"))]
+    oracle = CountVectorizer(**settings)
+    counted = WordCounter(**settings).count(texts)
+    same(counted, oracle, oracle.fit_transform(texts))
+    equal(WordCounter(**settings).count(pl.Series(texts)), counted)
+
+
+@pytest.mark.slow
+def test_newsgroups_are_counted_as_by_scikit_learn(find_data):
+    rows = documents(find_data("20news-bydate.jsonl.gz"))
+    train, test = ([row["text"] for row in rows if row["split"] == split] for split in ("train", "test"))
     oracle = CountVectorizer()
     matrix = oracle.fit_transform(train)
     counted = WordCounter().count(train)

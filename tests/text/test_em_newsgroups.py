@@ -10,15 +10,14 @@ import pytest
 import sunrise as sr
 from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
+pytestmark = pytest.mark.slow
+
 MULTINOMIAL = {"model": "multinomial", "calibrate": None}
 
 
 @pytest.fixture(scope="module")
-def articles(shared):
-    path = shared / "data" / "20news-bydate.jsonl.gz"
-    if not path.is_file():
-        pytest.skip("20news-bydate.jsonl.gz is not in ../shared/data")
-    with gzip.open(path, "rt", encoding="utf-8", newline="\n") as lines:
+def articles(find_data):
+    with gzip.open(find_data("20news-bydate.jsonl.gz"), "rt", encoding="utf-8", newline="\n") as lines:
         rows = [json.loads(line) for line in lines]
     texts = np.array([row["text"].partition("\n\n")[2] for row in rows], dtype=object)
     y = np.array([row["group"] for row in rows])

@@ -174,9 +174,26 @@ def test_what_text_cannot_do_is_said():
     assert np.isnan(model.log_evidence_)
 
 
-def test_twenty_newsgroups_with_no_tuning(shared):
+def test_messages_with_no_tuning(find_data):
+    with gzip.open(find_data("sms-spam.jsonl.gz"), "rt", encoding="utf-8", newline="\n") as lines:
+        rows = [json.loads(line) for line in lines]
+    texts, y = [row["text"] for row in rows], [row["label"] for row in rows]
+    model = sr.TextNB().fit(texts[::2], y[::2])
+    log_p = model.predict_log_proba(texts[1::2])
+    true = np.searchsorted(model.classes_, y[1::2])
+    counter = CountVectorizer()
+    peer = naive_bayes.MultinomialNB().fit(counter.fit_transform(texts[::2]), y[::2])
+    matrix = counter.transform(texts[1::2])
+    theirs = peer.predict_log_proba(matrix)
+    rows = np.arange(len(true))
+    assert (log_p.argmax(axis=1) == true).mean() >= (theirs.argmax(axis=1) == true).mean() - 0.005
+    assert log_p[rows, true].mean() > theirs[rows, true].mean()
+
+
+@pytest.mark.slow
+def test_twenty_newsgroups_with_no_tuning(find_data):
     train, test = ([], []), ([], [])
-    path = shared / "data" / "20news-bydate.jsonl.gz"
+    path = find_data("20news-bydate.jsonl.gz")
     with gzip.open(path, "rt", encoding="utf-8", newline="\n") as lines:
         for line in lines:
             row = json.loads(line)

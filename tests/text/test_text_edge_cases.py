@@ -1,4 +1,4 @@
-"""What went wrong with text once: no word left, forgetting after EM, weights that are no probabilities, and more."""
+"""Columns of text at their limits: no word left, forgetting after EM, odd weights, wrong settings, hashed words."""
 
 from __future__ import annotations
 

@@ -1,0 +1,38 @@
+"""Explanations and linear forms can be kept and shown, and say what rules a class out."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from sunrise import BernoulliNB, NaiveBayes
+
+RNG = np.random.default_rng(7)
+
+
+N = 200
+
+
+Y = RNG.integers(0, 2, N)
+
+
+X = pd.DataFrame({"a": RNG.normal(size=N) + 10 + Y, "b": RNG.normal(size=N)})
+
+
+def test_a_linear_form_and_an_explanation_can_be_pickled_and_shown():
+    model = NaiveBayes().fit(X, Y)
+    line = pickle.loads(pickle.dumps(model.to_linear()))
+    np.testing.assert_allclose(line.decision(X), model.predict_joint_log_proba(X), rtol=1e-10)
+    why = model.explain(X.head(3))
+    assert "3 rows, 2 classes, 2 columns" in repr(why)
+    assert why.text(0, of=1, against=0).startswith("1 rather than 0")
+    with pytest.raises(IndexError, match="no row 5"):
+        why.text(5)
+
+
+def test_what_rules_a_class_out_is_not_told_as_evidence_for_it():
+    why = BernoulliNB(alpha=0).fit([[1], [1], [0]], [0, 1, 1]).explain([[0]])
+    assert "ruled out" in why.text(0, of=0) and "impossible" in why.text(0)
+    assert why.text(0, against=1).startswith("0 rather than 1")

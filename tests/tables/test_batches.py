@@ -1,0 +1,54 @@
+"""Rows that come one by one or in batches: records, first batches that say too little, labels, warnings."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+import sunrise as sr
+from sunrise import NaiveBayes
+
+RNG = np.random.default_rng(3)
+
+
+def test_records_can_be_learned_one_by_one():
+    families = {"a": "gaussian", "k": "categorical"}
+    model = NaiveBayes(families)
+    rows = [({"a": 1.0, "k": "x"}, "no"), ({"a": 2.0, "k": "y"}, "yes"), ({"a": 1.5, "k": None}, "no")]
+    for record, label in rows:
+        model.partial_fit(record, label)
+    table = [record for record, _ in rows]
+    labelled = [record | {"label": label} for record, label in rows]
+    whole = NaiveBayes(families).fit(labelled, "label")
+    np.testing.assert_allclose(model.predict_proba(table), whole.predict_proba(table), rtol=1e-12)
+    assert model.partial_fit({"a": 3.0, "k": "x", "label": "yes"}, "label").class_count_.sum() == 4
+
+
+def test_a_poor_first_batch_warns():
+    with pytest.warns(sr.FirstBatchWarning, match="it holds too little of .* for example 'age'"):
+        NaiveBayes().partial_fit({"age": [31, 40, 52], "x": [0.5, 1.5, 2.5]}, [0, 1, 0])
+    NaiveBayes().partial_fit({"age": [1, 2] * 200, "x": RNG.normal(size=400)}, [0, 1] * 200)
+
+
+def test_labels_of_records_keep_their_types_and_are_not_invented():
+    with pytest.raises(ValueError, match="label in row 1 is missing"):
+        NaiveBayes({"a": "gaussian"}).fit([{"a": 1.0, "l": "x"}, {"a": 2.0}, {"a": 3.0, "l": "y"}], "l")
+    yes = NaiveBayes({"a": "gaussian"}).fit([{"a": 1.0, "l": True}, {"a": 2.0, "l": False}], "l")
+    assert yes.classes_.tolist() == [False, True] and yes.classes_.dtype == bool
+
+
+def test_a_warning_that_is_an_error_leaves_the_model_as_it_was():
+    model = NaiveBayes()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(sr.FirstBatchWarning):
+            model.partial_fit({"x": [1.0, 1.0]}, [0, 1])
+    assert not hasattr(model, "classes_")
+
+
+def test_a_warning_points_to_the_caller_also_through_score():
+    model = NaiveBayes().fit({"k": ["a", "b"] * 20}, [0, 1] * 20)
+    with pytest.warns(sr.UnseenLevelsWarning) as caught:
+        model.score({"k": ["q", "r", "s"]}, [0, 1, 0])
+    assert caught[0].filename == __file__
