@@ -2,6 +2,7 @@
 
 use crate::fault::{CellFault, Fault};
 use crate::rows::Rows;
+use crate::vectorised;
 use ndarray::{ArrayView2, Axis};
 use std::ops::Range;
 
@@ -236,6 +237,21 @@ impl<'a, T: Cell> Dense<'a, T> {
         self.view.split_at(Axis(0), rows.end).0.split_at(Axis(0), rows.start).1
     }
 
+    /// The fault of rows that hold a cell that is not a level code.
+    ///
+    /// A negative code is reported before a fraction, wherever it stands: it explains more.
+    #[cold]
+    fn code_fault(&self, rows: Range<usize>) -> Fault {
+        let cells = || rows.clone().flat_map(|row| (0..self.columns()).map(move |column| (row, column)));
+        let fault = |(row, column): (usize, usize)| {
+            let cell = self.view[(row, column)];
+            Some(Fault::Cell { what: cell.code().err()?, row, column, value: cell.number() })
+        };
+        let below = |fault: &Fault| matches!(fault, Fault::Cell { what: CellFault::Below, .. });
+        let negative = cells().filter_map(fault).find(below);
+        negative.or_else(|| cells().find_map(fault)).unwrap_or(Fault::NotCanonical)
+    }
+
     /// Copies rows into `scratch`, walking memory in the order it lies in.
     #[inline(always)]
     fn gather<U: Copy>(
@@ -293,51 +309,57 @@ impl<T: Cell> Matrix for Dense<'_, T> {
         Ok(())
     }
 
-    /// Reading to 0 and 1 would hide an infinity, so it looks for one on the way.
-    #[inline(always)]
+    /// Copied cells are checked for infinity here, because reading them as 0 or 1 would hide one.
     fn numbers<'s>(&'s self, rows: Range<usize>, scratch: &'s mut Vec<f64>) -> Result<&'s [f64], Fault> {
         if self.reading.above.is_none() {
             if let Some(cells) = self.part(rows.clone()).to_slice().and_then(T::as_numbers) {
                 return Ok(cells);
             }
         }
-        let mut finite = true;
-        self.gather(rows.clone(), scratch, 0.0, |cell| {
-            let x = cell.number();
-            finite &= !x.is_infinite();
-            self.reading.read(x)
-        });
+        let finite = vectorised(
+            #[inline(always)]
+            || {
+                let mut finite = true;
+                self.gather(rows.clone(), scratch, 0.0, |cell| {
+                    let x = cell.number();
+                    finite &= !x.is_infinite();
+                    self.reading.read(x)
+                });
+                finite
+            },
+        );
         if !finite {
             self.find_fault(rows)?;
         }
         Ok(scratch)
     }
 
-    #[inline(always)]
     fn codes<'s>(&'s self, rows: Range<usize>, scratch: &'s mut Vec<i64>) -> Result<&'s [i64], Fault> {
         if let Some(cells) = self.part(rows.clone()).to_slice().and_then(T::as_codes) {
-            // The one code that stands for missing inside must not come in from outside.
-            if cells.iter().fold(true, |fine, &code| fine & (code != MISSING) & (code <= LARGEST)) {
+            // MISSING is a code of this crate only: an array that holds it holds a negative code.
+            let known = vectorised(
+                #[inline(always)]
+                || cells.iter().fold(true, |known, &code| known & (code != MISSING) & (code <= LARGEST)),
+            );
+            if known {
                 return Ok(cells);
             }
         }
-        let mut sound = true;
-        self.gather(rows.clone(), scratch, 0, |cell| {
-            cell.code().unwrap_or_else(|_| {
-                sound = false;
-                MISSING
-            })
-        });
-        if !sound {
-            // A negative code anywhere says more than a fraction that stands before it.
-            let cells = || rows.clone().flat_map(|row| (0..self.columns()).map(move |column| (row, column)));
-            let fault = |(row, column): (usize, usize)| {
-                let cell = self.view[(row, column)];
-                Some(Fault::Cell { what: cell.code().err()?, row, column, value: cell.number() })
-            };
-            let below = |fault: &Fault| matches!(fault, Fault::Cell { what: CellFault::Below, .. });
-            let found = cells().filter_map(fault).find(below).or_else(|| cells().find_map(fault));
-            return Err(found.unwrap_or(Fault::NotCanonical));
+        let valid = vectorised(
+            #[inline(always)]
+            || {
+                let mut valid = true;
+                self.gather(rows.clone(), scratch, 0, |cell| {
+                    cell.code().unwrap_or_else(|_| {
+                        valid = false;
+                        MISSING
+                    })
+                });
+                valid
+            },
+        );
+        if !valid {
+            return Err(self.code_fault(rows));
         }
         Ok(scratch)
     }

@@ -195,7 +195,7 @@ impl Tallies {
 }
 
 /// Counts of a dense matrix of level codes.
-pub fn dense<M: Matrix>(x: &M, rows: Rows, threads: usize) -> Result<Counts, Fault> {
+pub fn dense(x: &dyn Matrix, rows: Rows, threads: usize) -> Result<Counts, Fault> {
     let columns = x.columns();
     if rows.table(x.rows(), columns)? == 0 {
         return finish(columns, rows.classes, Sorted::new());

@@ -548,18 +548,18 @@ pub struct Shares<'a> {
 }
 
 /// Cells scored by kernels.
-pub struct KernelScorer<'a, M> {
-    cells: M,
+pub struct KernelScorer<'a> {
+    cells: Box<dyn Matrix + 'a>,
     kernels: &'a Kernels,
     folds: &'a Folds,
     shares: Shares<'a>,
     classes: usize,
 }
 
-impl<'a, M: Matrix> KernelScorer<'a, M> {
+impl<'a> KernelScorer<'a> {
     /// Cells with as many columns as there are kernels for.
     pub fn new(
-        cells: M,
+        cells: Box<dyn Matrix + 'a>,
         kernels: &'a Kernels,
         folds: &'a Folds,
         shares: Shares<'a>,
@@ -597,7 +597,7 @@ impl<'a, M: Matrix> KernelScorer<'a, M> {
     }
 }
 
-impl<M: Matrix> Scorer for KernelScorer<'_, M> {
+impl Scorer for KernelScorer<'_> {
     fn rows(&self) -> usize {
         self.cells.rows()
     }

@@ -36,8 +36,8 @@ impl Weights<'_> {
 }
 
 /// Dense cells with linear weights.
-pub struct DenseLinear<'a, M> {
-    cells: M,
+pub struct DenseLinear<'a> {
+    cells: Box<dyn Matrix + 'a>,
     weights: Weights<'a>,
 }
 
@@ -63,9 +63,9 @@ fn lanes<const N: usize>(parts: [&[f64]; N], term: impl Fn([f64; N]) -> f64) -> 
     ((sums[0] + sums[4]) + (sums[1] + sums[5])) + ((sums[2] + sums[6]) + (sums[3] + sums[7])) + rest
 }
 
-impl<'a, M: Matrix> DenseLinear<'a, M> {
+impl<'a> DenseLinear<'a> {
     /// Checks that cells and weights fit together.
-    pub fn new(cells: M, weights: Weights<'a>) -> Result<Self, Fault> {
+    pub fn new(cells: Box<dyn Matrix + 'a>, weights: Weights<'a>) -> Result<Self, Fault> {
         weights.check(cells.columns())?;
         afford(PART, cells.columns())?;
         Ok(DenseLinear { cells, weights })
@@ -142,7 +142,7 @@ impl<'a, M: Matrix> DenseLinear<'a, M> {
     }
 }
 
-impl<M: Matrix> Scorer for DenseLinear<'_, M> {
+impl Scorer for DenseLinear<'_> {
     fn rows(&self) -> usize {
         self.cells.rows()
     }
@@ -354,7 +354,7 @@ mod tests {
         let constant = [-11.0, -11.0];
         let linear = |x: &Array2<f64>| {
             let dense = Dense::new(x.view(), Reading::REAL);
-            let block = DenseLinear::new(dense, weights(&constant, &x2, &anchor)).unwrap();
+            let block = DenseLinear::new(Box::new(dense), weights(&constant, &x2, &anchor)).unwrap();
             joint(1, &block, &[0.0, 0.5]).unwrap()
         };
         assert_eq!(linear(&x), [-33.0, -32.5]);

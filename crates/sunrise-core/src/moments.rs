@@ -190,7 +190,7 @@ impl Block {
 }
 
 /// Moments of a dense matrix.
-pub fn dense<M: Matrix>(x: &M, rows: Rows, threads: usize) -> Result<Moments, Fault> {
+pub fn dense(x: &dyn Matrix, rows: Rows, threads: usize) -> Result<Moments, Fault> {
     let columns = x.columns();
     let cells = rows.table(x.rows(), columns)?;
     if cells == 0 {

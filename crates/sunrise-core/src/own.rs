@@ -105,8 +105,8 @@ impl Removal<'_> {
 }
 
 /// The score of every row for its own class, without itself; NaN where it has to be found in another way.
-pub fn own<M: Matrix>(
-    cells: &M,
+pub fn own(
+    cells: &dyn Matrix,
     labels: &[i32],
     removal: Removal,
     threads: usize,

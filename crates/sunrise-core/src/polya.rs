@@ -207,21 +207,21 @@ impl<T: Cell, I: Index> Scorer for SparsePolya<'_, T, I> {
 }
 
 /// Dense counts with urns.
-pub struct DensePolya<'a, M> {
-    cells: M,
+pub struct DensePolya<'a> {
+    cells: Box<dyn Matrix + 'a>,
     urns: Urns<'a>,
 }
 
-impl<'a, M: Matrix> DensePolya<'a, M> {
+impl<'a> DensePolya<'a> {
     /// Checks that cells and urns fit together.
-    pub fn new(cells: M, urns: Urns<'a>) -> Result<Self, Fault> {
+    pub fn new(cells: Box<dyn Matrix + 'a>, urns: Urns<'a>) -> Result<Self, Fault> {
         urns.check(cells.columns())?;
         afford(PART, cells.columns())?;
         Ok(DensePolya { cells, urns })
     }
 }
 
-impl<M: Matrix> Scorer for DensePolya<'_, M> {
+impl Scorer for DensePolya<'_> {
     fn rows(&self) -> usize {
         self.cells.rows()
     }
@@ -288,7 +288,7 @@ mod tests {
         let known = [true, true, false, true];
         let urns = Urns { table: &table, total: &total, known: Some(&known), weight: 1.0, plain: true };
         let x = array![[3.0, 0.0, 9.0, 20.0]];
-        let dense = DensePolya::new(Dense::new(x.view(), Reading::REAL), urns).unwrap();
+        let dense = DensePolya::new(Box::new(Dense::new(x.view(), Reading::REAL)), urns).unwrap();
         let csr = Csr::new(&[3.0, 9.0, 20.0], &[0_i32, 2, 3], &[0, 3], 4).unwrap();
         let sparse = SparsePolya::new(csr, Reading::REAL, urns).unwrap();
         let expected: Vec<f64> = [1.0, 2.0]

@@ -44,7 +44,7 @@ impl Sums {
 const BLOCK: usize = 256;
 
 /// Sums of a dense matrix.
-pub fn dense<M: Matrix>(x: &M, rows: Rows, threads: usize) -> Result<Sums, Fault> {
+pub fn dense(x: &dyn Matrix, rows: Rows, threads: usize) -> Result<Sums, Fault> {
     let columns = x.columns();
     let cells = rows.table(x.rows(), columns)?;
     if cells == 0 {

@@ -151,14 +151,14 @@ impl<'a> Table<'a> {
 }
 
 /// Dense level codes with their scores.
-pub struct DenseTable<'a, M> {
-    cells: M,
+pub struct DenseTable<'a> {
+    cells: Box<dyn Matrix + 'a>,
     table: Table<'a>,
 }
 
-impl<'a, M: Matrix> DenseTable<'a, M> {
+impl<'a> DenseTable<'a> {
     /// Checks that cells and levels fit together.
-    pub fn new(cells: M, levels: Levels<'a>) -> Result<Self, Fault> {
+    pub fn new(cells: Box<dyn Matrix + 'a>, levels: Levels<'a>) -> Result<Self, Fault> {
         if cells.columns() != levels.sizes.len() {
             return Err(Fault::shape("the levels are not those of the columns"));
         }
@@ -167,7 +167,7 @@ impl<'a, M: Matrix> DenseTable<'a, M> {
     }
 }
 
-impl<M: Matrix> Scorer for DenseTable<'_, M> {
+impl Scorer for DenseTable<'_> {
     fn rows(&self) -> usize {
         self.cells.rows()
     }
@@ -263,7 +263,7 @@ mod tests {
             refuse_unseen: false,
         };
         let run = |x: &Array2<f64>, levels| {
-            let block = DenseTable::new(Dense::new(x.view(), Reading::REAL), levels)?;
+            let block = DenseTable::new(Box::new(Dense::new(x.view(), Reading::REAL)), levels)?;
             joint(5, &block, &[0.0])
         };
         let x = array![[1.0], [3.0], [2.0], [99.0], [f64::NAN]];

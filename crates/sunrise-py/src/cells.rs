@@ -5,6 +5,8 @@ use numpy::ndarray::{Dimension, Ix1, Ix2};
 use numpy::{Element, PyArrayMethods, PyReadonlyArray, PyReadonlyArray1, PyUntypedArrayMethods};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
+use sunrise_core::cells::{Cell, Dense, Matrix, Reading as CoreReading};
+use sunrise_core::columns::Columns;
 use sunrise_core::csr::{Csr, Index};
 use sunrise_core::fault::Fault;
 
@@ -26,14 +28,14 @@ pub fn slice<'a, T: Element>(array: &'a PyReadonlyArray1<'_, T>) -> PyResult<&'a
 
 /// How cells are read: (threshold or None, smallest, largest, whether they must be whole).
 #[derive(Clone, Copy)]
-pub struct Reading(pub sunrise_core::cells::Reading);
+pub struct Reading(pub CoreReading);
 
 impl<'py> FromPyObject<'_, 'py> for Reading {
     type Error = PyErr;
 
     fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
         let (above, lowest, highest, whole) = object.extract()?;
-        Ok(Reading(sunrise_core::cells::Reading { above, lowest, highest, whole }))
+        Ok(Reading(CoreReading { above, lowest, highest, whole }))
     }
 }
 
@@ -55,6 +57,14 @@ macro_rules! dense_types {
                 Err(PyTypeError::new_err("cells must be a two-dimensional array of numbers"))
             }
         }
+
+        impl DenseCells<'_> {
+            fn matrix(&self, reading: CoreReading) -> Box<dyn Matrix + '_> {
+                match self {
+                    $(DenseCells::$name(array) => Box::new(Dense::new(array.as_array(), reading)),)*
+                }
+            }
+        }
     };
 }
 
@@ -68,7 +78,7 @@ pub struct SparseCells<'py, T: Element, I: Element> {
     columns: usize,
 }
 
-impl<T: Element + sunrise_core::cells::Cell, I: Element + Index> SparseCells<'_, T, I> {
+impl<T: Element + Cell, I: Element + Index> SparseCells<'_, T, I> {
     /// The matrix as the kernels see it.
     pub fn csr(&self) -> PyResult<Result<Csr<'_, T, I>, Fault>> {
         let (data, indices, indptr) = (slice(&self.data)?, slice(&self.indices)?, slice(&self.indptr)?);
@@ -98,25 +108,24 @@ pub enum Cells<'py> {
     Columns(Vec<Viewed<'py>>),
 }
 
-/// Columns that lie apart as one table.
-pub fn columns<'a>(
-    list: &'a [Viewed<'_>],
-    reading: sunrise_core::cells::Reading,
-) -> Result<sunrise_core::columns::Columns<'a>, Fault> {
-    let columns: Result<Vec<_>, Fault> = list.iter().map(|column| column.column()).collect();
-    sunrise_core::columns::Columns::new(columns?, reading)
+impl Cells<'_> {
+    /// The dense cells as a matrix; a fault where the cells are sparse.
+    pub fn matrix(&self, reading: CoreReading) -> Result<Box<dyn Matrix + '_>, Fault> {
+        match self {
+            Cells::Dense(array) => Ok(array.matrix(reading)),
+            Cells::Columns(list) => {
+                let columns: Result<Vec<_>, Fault> = list.iter().map(|column| column.column()).collect();
+                Ok(Box::new(Columns::new(columns?, reading)?))
+            }
+            _ => Err(Fault::shape("these cells are sparse")),
+        }
+    }
 }
 
-/// Binds the cells to a name by their kind and runs the expression for it, without the GIL.
+/// Runs one expression for dense cells, as a boxed `Matrix`, or another for sparse ones, without the GIL.
 macro_rules! dispatch {
     ($cells:expr, $reading:expr, $py:expr, $dense:ident => $on_dense:expr, $sparse:ident => $on_sparse:expr) => {{
-        use $crate::cells::{Cells, DenseCells};
-        macro_rules! dense {
-            ($array:expr) => {{
-                let $dense = sunrise_core::cells::Dense::new($array.as_array(), $reading);
-                $py.detach(|| $on_dense)
-            }};
-        }
+        use $crate::cells::Cells;
         macro_rules! sparse {
             ($held:expr) => {{
                 match $held.csr()? {
@@ -126,21 +135,11 @@ macro_rules! dispatch {
             }};
         }
         match $cells {
-            Cells::Dense(DenseCells::F64(a)) => dense!(a),
-            Cells::Dense(DenseCells::F32(a)) => dense!(a),
-            Cells::Dense(DenseCells::I64(a)) => dense!(a),
-            Cells::Dense(DenseCells::I32(a)) => dense!(a),
-            Cells::Dense(DenseCells::I16(a)) => dense!(a),
-            Cells::Dense(DenseCells::I8(a)) => dense!(a),
-            Cells::Dense(DenseCells::U8(a)) => dense!(a),
-            Cells::Dense(DenseCells::U16(a)) => dense!(a),
-            Cells::Dense(DenseCells::U32(a)) => dense!(a),
-            Cells::Dense(DenseCells::U64(a)) => dense!(a),
-            Cells::Wide64(a) => sparse!(a),
-            Cells::Wide32(a) => sparse!(a),
             Cells::Narrow64(a) => sparse!(a),
+            Cells::Wide64(a) => sparse!(a),
             Cells::Narrow32(a) => sparse!(a),
-            Cells::Columns(list) => match $crate::cells::columns(list, $reading) {
+            Cells::Wide32(a) => sparse!(a),
+            cells => match cells.matrix($reading) {
                 Ok($dense) => $py.detach(|| $on_dense),
                 Err(fault) => Err(fault),
             },

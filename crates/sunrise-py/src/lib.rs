@@ -107,7 +107,7 @@ fn sums_of<'py>(
     let (y, w) = (slice(&y)?, w.as_ref().map(slice).transpose()?);
     let rows = Rows::new(y, w, classes).map_err(raise)?;
     let found = cells::dispatch!(&x, reading.0, py,
-        dense => sums::dense(&dense, rows, threads),
+        dense => sums::dense(&*dense, rows, threads),
         sparse => sums::sparse(&sparse, reading.0, rows, threads));
     let sums = found.map_err(raise)?;
     let (rows, weight) = sums.missing;
@@ -131,7 +131,7 @@ fn moments_of<'py>(
     let (y, w) = (slice(&y)?, w.as_ref().map(slice).transpose()?);
     let rows = Rows::new(y, w, classes).map_err(raise)?;
     let found = cells::dispatch!(&x, reading.0, py,
-        dense => moments::dense(&dense, rows, threads),
+        dense => moments::dense(&*dense, rows, threads),
         sparse => moments::sparse(&sparse, rows, threads));
     let m = found.map_err(raise)?;
     Ok((
@@ -158,7 +158,7 @@ fn counts_of<'py>(
     let (y, w) = (slice(&y)?, w.as_ref().map(slice).transpose()?);
     let rows = Rows::new(y, w, classes).map_err(raise)?;
     let found = cells::dispatch!(&x, sunrise_core::cells::Reading::REAL, py,
-        dense => counts::dense(&dense, rows, threads),
+        dense => counts::dense(&*dense, rows, threads),
         sparse => counts::sparse(&sparse, rows, threads));
     let c = found.map_err(raise)?;
     Ok((

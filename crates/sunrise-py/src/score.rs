@@ -333,7 +333,7 @@ pub fn own<'py>(
         p: flat(&p)?,
     };
     let found = dispatch!(&cells, reading.0, py,
-        dense => own_scores(&dense, labels, removal, threads),
+        dense => own_scores(&*dense, labels, removal, threads),
         _sparse => Err(Fault::shape("sparse cells cannot be taken out one by one")));
     Ok(found.map_err(raise)?.into_pyarray(py))
 }
