@@ -3,6 +3,7 @@
 import math
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -318,12 +319,15 @@ blocks = [("dense", (x, real, one, None, None, None, None, False))]"""
     assert refused_without_memory(setting, calls) == calls
 
 
-def test_objects_are_numbered_where_all_are_strings():
+def test_objects_are_encoded_if_all_are_strings_or_missing():
     objects = np.array(["a", None, "b", "a"], dtype=object)
     first, codes = _native.encode_objects(objects)
     assert (first.tolist(), codes.tolist()) == ([0, 2], [0, -1, 1, 0])
     assert _native.encode_objects(objects[::-2])[1].tolist() == [0, -1]
-    for odd in (1, np.nan, b"a", "\ud800", [], object()):
+    for missing in (None, math.nan, np.float64("nan"), pd.NA, pd.NaT):
+        objects[3] = missing
+        assert _native.encode_objects(objects)[1].tolist() == [0, -1, 1, -1]
+    for odd in (1, 0.5, math.inf, b"a", "\ud800", [], object()):
         objects[3] = odd
         assert _native.encode_objects(objects) is None
     for wrong in (np.zeros(3), "abc", None, np.empty((2, 2), dtype=object)):

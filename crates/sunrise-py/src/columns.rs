@@ -2,6 +2,7 @@
 
 use crate::arrow::ArrowColumn;
 use crate::cells::{check_layout, slice};
+use crate::objects::MissingCells;
 use crate::{raise, Codes, Integers};
 use numpy::ndarray::Ix1;
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray, PyReadonlyArray1};
@@ -130,7 +131,7 @@ pub fn encode_column<'py>(
     }
 }
 
-/// The same for Python strings and None; None itself where another object is among them.
+/// Codes of Python strings in order of first appearance, -1 for a missing cell; None if any other object is among them.
 #[pyfunction]
 pub fn encode_objects<'py>(
     py: Python<'py>,
@@ -138,6 +139,7 @@ pub fn encode_objects<'py>(
 ) -> PyResult<Option<(Integers<'py>, Codes<'py>)>> {
     let objects = objects.as_array();
     let mut numbering = Numbering::new(objects.len());
+    let mut missing = MissingCells::default();
     for object in objects {
         let object = object.bind(py);
         let text = match object.cast::<PyString>() {
@@ -145,7 +147,7 @@ pub fn encode_objects<'py>(
                 Ok(text) => Some(text),
                 Err(_) => return Ok(None), // lone surrogates
             },
-            Err(_) if object.is_none() => None,
+            Err(_) if missing.contains(object)? => None,
             Err(_) => return Ok(None),
         };
         numbering.push(text);

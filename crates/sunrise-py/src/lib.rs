@@ -8,6 +8,7 @@ mod arrow;
 mod cells;
 mod columns;
 mod kernel;
+mod objects;
 mod score;
 mod shares;
 mod text;

@@ -2,12 +2,13 @@
 
 use crate::arrow::ArrowColumn;
 use crate::cells::slice;
+use crate::objects::MissingCells;
 use crate::{raise, Floats, Integers};
 use numpy::{IntoPyArray, PyArray1, PyArrayMethods, PyReadonlyArray1, PyReadwriteArray1};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyFloat, PyList, PyString};
+use pyo3::types::{PyBytes, PyList, PyString};
 use sunrise_core::text::count::{count, Columns};
 use sunrise_core::text::hashed::Hashed;
 use sunrise_core::text::scale::{scale, Frequency, Scale};
@@ -256,7 +257,7 @@ impl TextCounter {
             }
             Err(error) => error.into_inner(),
         };
-        if object.is_none() || object.cast::<PyFloat>().is_ok_and(|x| x.value().is_nan()) {
+        if MissingCells::default().contains(&object)? {
             return Ok(Held::Missing);
         }
         let object = match object.cast_into::<PyBytes>() {
@@ -271,9 +272,6 @@ impl TextCounter {
             Err(error) => error.into_inner(),
         };
         let kind = object.get_type().name()?.to_string();
-        if kind == "NAType" || kind == "NaTType" {
-            return Ok(Held::Missing); // of pandas, which need not be there
-        }
         Err(PyTypeError::new_err(format!(
             "a text must be a str, or None where it is missing, and this is of type {kind}; \
              convert it with str(...) or leave it out"
