@@ -46,10 +46,11 @@ ORDER = ("bernoulli", "categorical", "poisson", "gaussian")
 
 def look_at_numbers(column: Column, weight: Floats | None, spread: Callable[[], tuple[float, float]]) -> Look:
     """Look over numbers; `spread` works out variance over mean within the classes, if it comes to that."""
-    cells, low, high, whole, distinct, numbering = _native.summary(column.cells, weight, MOST_LEVELS)
-    if whole and max(abs(low), abs(high)) >= 2**53:  # floats do not tell these apart
+    s = _native.summary(column.cells, weight, MOST_LEVELS)
+    distinct = s.distinct
+    if s.whole and max(abs(s.low), abs(s.high)) >= 2**53:  # floats do not tell these apart
         distinct = len(column.levels.names)
-    return Look(column.kind, cells, distinct, low, high, whole, numbering, spread=spread)
+    return Look(column.kind, s.cells, distinct, s.low, s.high, s.whole, s.numbering, spread=spread)
 
 
 def look_at_levels(counts: Counts) -> Look:

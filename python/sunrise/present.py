@@ -44,7 +44,7 @@ def placed(column: Column, family: Family, places: Places, n_jobs: int | None) -
     names, codes = read.levels(column, family, n_jobs)
     beyond = len(places)
     to = np.array([places.get(name, beyond) for name in names], np.int32)
-    codes = _native.replaced(codes, to)
+    codes = _native.map_codes(codes, to)
     if to.max(initial=-1) < beyond:
         return codes, None
     unseen = codes == beyond

@@ -1,4 +1,4 @@
-//! Dense cells of any number type, read in place a block of rows at a time.
+//! Dense cells of any number type, read a block of rows at a time.
 
 use crate::fault::{CellFault, Fault};
 use crate::rows::Rows;
@@ -6,23 +6,23 @@ use crate::vectorised;
 use ndarray::{ArrayView2, Axis};
 use std::ops::Range;
 
-/// Stands for a missing level code inside the kernels; a missing number is NaN.
+/// The code of a missing level inside this crate; a missing number is NaN.
 pub const MISSING: i64 = i64::MIN;
 
-/// The largest level code: up to it every whole number is a float.
+/// The largest level code: floats represent all whole numbers up to it.
 pub const LARGEST: i64 = 1 << 53;
 
-/// A number type an array may hold.
+/// A number type of the cells.
 pub trait Cell: Copy + Send + Sync {
     /// The cell as a number; NaN is missing.
     fn number(self) -> f64;
-    /// The cell as a level code, or why it is none; [`MISSING`] is missing.
+    /// The cell as a level code, or the reason why it is not one; [`MISSING`] is missing.
     fn code(self) -> Result<i64, CellFault>;
-    /// The cells themselves, if they are numbers already.
+    /// The cells themselves, if they are f64.
     fn as_numbers(_: &[Self]) -> Option<&[f64]> {
         None
     }
-    /// The cells themselves, if they are codes already (negative ones still to be refused).
+    /// The cells themselves, if they are i64; the caller refuses negative codes.
     fn as_codes(_: &[Self]) -> Option<&[i64]> {
         None
     }
@@ -118,25 +118,25 @@ impl Cell for i64 {
     }
 }
 
-/// How a cell is read before its terms are taken.
+/// Which cells are accepted, and whether they are compared with a threshold.
 #[derive(Clone, Copy, Debug)]
 pub struct Reading {
     /// Read as 1 if above this threshold, else 0.
     pub above: Option<f64>,
-    /// Smallest cell the model can take.
+    /// Smallest accepted cell.
     pub lowest: f64,
-    /// Largest cell the model can take.
+    /// Largest accepted cell.
     pub highest: f64,
     /// Whether cells must be whole numbers.
     pub whole: bool,
 }
 
 impl Reading {
-    /// Every finite number, as it is.
+    /// All finite numbers, unchanged.
     pub const REAL: Reading =
         Reading { above: None, lowest: f64::NEG_INFINITY, highest: f64::INFINITY, whole: false };
 
-    /// The cell as its terms see it; NaN stays NaN.
+    /// The cell, or 0 or 1 if there is a threshold; NaN stays NaN.
     #[inline(always)]
     pub fn read(self, x: f64) -> f64 {
         match self.above {
@@ -145,18 +145,18 @@ impl Reading {
         }
     }
 
-    /// Whether any cell of the support is refused.
+    /// Whether some finite cells are refused.
     #[inline(always)]
     pub fn bounded(self) -> bool {
         self.lowest > f64::NEG_INFINITY || self.highest < f64::INFINITY || self.whole
     }
 
-    /// Whether a cell is there, finite and inside the support.
+    /// Whether a cell is not missing, finite and within the support.
     #[inline(always)]
     pub fn accepts(self, x: f64) -> bool {
-        // Against the largest floats: one comparison each side finds infinities, too, and NaN fails both.
+        // Compared with the largest floats, infinities are refused too; NaN fails both comparisons.
         let inside = (x >= self.lowest.max(f64::MIN)) & (x <= self.highest.min(f64::MAX));
-        // Not every processor truncates in one instruction: only where it is asked for.
+        // Some processors have no instruction that truncates, so only if asked for.
         if self.whole {
             inside & (x.trunc() == x)
         } else {
@@ -164,7 +164,7 @@ impl Reading {
         }
     }
 
-    /// Why an unread cell is refused, if it is.
+    /// Why a cell is refused, if it is.
     #[inline(always)]
     pub fn fault(self, x: f64) -> Option<CellFault> {
         if x.is_infinite() {
@@ -180,14 +180,14 @@ impl Reading {
         }
     }
 
-    /// Whether a cell has to be looked at before it is used.
+    /// Whether cells must be checked or compared before use.
     #[inline(always)]
     pub fn looks(self) -> bool {
         self.bounded() || self.above.is_some()
     }
 }
 
-/// A table of cells that kernels read a block of rows at a time.
+/// A dense table of cells, read a block of rows at a time.
 pub trait Matrix: Sync {
     /// Number of rows.
     fn rows(&self) -> usize;
@@ -195,26 +195,26 @@ pub trait Matrix: Sync {
     /// Number of columns.
     fn columns(&self) -> usize;
 
-    /// How cells are read; its bounds are those that the kernel still has to look at.
+    /// How cells are read, with the bounds that the caller still has to check.
     fn reading(&self) -> Reading;
 
-    /// The cell in row `r`, column `j`, unread.
+    /// The cell in row `r`, column `j`, before any threshold.
     fn number(&self, r: usize, j: usize) -> f64;
 
     /// The first refused cell of these rows, if any.
     fn find_fault(&self, rows: Range<usize>) -> Result<(), Fault>;
 
-    /// The first refused cell of a row that counts, if any; `part` says which rows `rows` are.
+    /// The first refused cell of the rows with a class and a weight, if any; `part` has the indices of `rows`.
     fn find_fault_in(&self, part: Range<usize>, rows: Rows) -> Result<(), Fault> {
         part.enumerate()
             .filter(|(r, _)| rows.class(*r).is_some())
             .try_for_each(|(_, row)| self.find_fault(row..row + 1))
     }
 
-    /// These rows as read numbers, row by row: in place where they are that already, else in `scratch`.
+    /// These rows as numbers, row by row: in place if they are contiguous floats, else copied to `scratch`.
     fn numbers<'s>(&'s self, rows: Range<usize>, scratch: &'s mut Vec<f64>) -> Result<&'s [f64], Fault>;
 
-    /// These rows as level codes; [`MISSING`] is missing, another negative code is for the caller to refuse.
+    /// These rows as level codes; [`MISSING`] is missing, and the caller refuses other negative codes.
     fn codes<'s>(&'s self, rows: Range<usize>, scratch: &'s mut Vec<i64>) -> Result<&'s [i64], Fault>;
 }
 
@@ -226,12 +226,12 @@ pub struct Dense<'a, T> {
 }
 
 impl<'a, T: Cell> Dense<'a, T> {
-    /// A matrix whose cells are read so.
+    /// A matrix with the reading of its cells.
     pub fn new(view: ArrayView2<'a, T>, reading: Reading) -> Self {
         Dense { view, reading }
     }
 
-    /// Some of the rows.
+    /// A range of the rows.
     #[inline(always)]
     fn part(&self, rows: Range<usize>) -> ArrayView2<'a, T> {
         self.view.split_at(Axis(0), rows.end).0.split_at(Axis(0), rows.start).1
@@ -239,7 +239,7 @@ impl<'a, T: Cell> Dense<'a, T> {
 
     /// The fault of rows that hold a cell that is not a level code.
     ///
-    /// A negative code is reported before a fraction, wherever it stands: it explains more.
+    /// A negative code is reported before any fraction: it explains more.
     #[cold]
     fn code_fault(&self, rows: Range<usize>) -> Fault {
         let cells = || rows.clone().flat_map(|row| (0..self.columns()).map(move |column| (row, column)));
@@ -252,7 +252,7 @@ impl<'a, T: Cell> Dense<'a, T> {
         negative.or_else(|| cells().find_map(fault)).unwrap_or(Fault::NotCanonical)
     }
 
-    /// Copies rows into `scratch`, walking memory in the order it lies in.
+    /// Copies rows into `scratch`, in the order of memory.
     #[inline(always)]
     fn gather<U: Copy>(
         &self,
@@ -320,11 +320,19 @@ impl<T: Cell> Matrix for Dense<'_, T> {
             #[inline(always)]
             || {
                 let mut finite = true;
-                self.gather(rows.clone(), scratch, 0.0, |cell| {
-                    let x = cell.number();
-                    finite &= !x.is_infinite();
-                    self.reading.read(x)
-                });
+                // Compiled apart, so that the common case has no comparison with a threshold.
+                match self.reading.above {
+                    None => self.gather(rows.clone(), scratch, 0.0, |cell| {
+                        let x = cell.number();
+                        finite &= !x.is_infinite();
+                        x
+                    }),
+                    Some(_) => self.gather(rows.clone(), scratch, 0.0, |cell| {
+                        let x = cell.number();
+                        finite &= !x.is_infinite();
+                        self.reading.read(x)
+                    }),
+                }
                 finite
             },
         );

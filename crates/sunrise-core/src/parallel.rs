@@ -1,4 +1,4 @@
-//! Threads that live as long as one call, and work cut by shape.
+//! Threads that live as long as one call, and tasks that depend on shapes only.
 
 use std::ops::Range;
 use std::sync::Mutex;
