@@ -1,4 +1,7 @@
 //! Distinct words, numbered in order of first occurrence.
+//!
+//! The hash table is written here: it loads the slots of 32 words before it compares any of them, which hashbrown's
+//! table does not offer. Learning the vocabulary of 20 Newsgroups takes 7 % longer with hashbrown.
 
 use std::cmp::Ordering;
 use std::collections::hash_map::RandomState;
