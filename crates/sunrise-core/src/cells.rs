@@ -327,10 +327,15 @@ impl<T: Cell> Matrix for Dense<'_, T> {
                         finite &= !x.is_infinite();
                         x
                     }),
-                    Some(_) => self.gather(rows.clone(), scratch, 0.0, |cell| {
+                    Some(threshold) => self.gather(rows.clone(), scratch, 0.0, |cell| {
                         let x = cell.number();
                         finite &= !x.is_infinite();
-                        self.reading.read(x)
+                        let above = f64::from(u8::from(x > threshold));
+                        if x.is_nan() {
+                            x
+                        } else {
+                            above
+                        }
                     }),
                 }
                 finite
