@@ -1,7 +1,7 @@
-"""The kernels in Rust; arrays in, arrays out. See crates/sunrise-py."""
+"""Native functions in Rust: arrays in, arrays out. See crates/sunrise-py."""
 
-from collections.abc import Callable
-from typing import Any, Literal
+from collections.abc import Callable, Sequence
+from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,20 @@ class ArrowColumn:
 
 Source = NDArray[Any] | ArrowColumn
 Cells = NDArray[Any] | tuple[NDArray[Any], NDArray[Any], NDArray[Any], int] | list[tuple[Source, str]]
-Reading = tuple[float | None, float, float, bool]
+
+class Reading(Protocol):
+    """The attributes of a support that say how a cell is read."""
+
+    @property
+    def above(self) -> float | None: ...
+    @property
+    def lowest(self) -> float: ...
+    @property
+    def highest(self) -> float: ...
+    @property
+    def whole(self) -> bool: ...
+
+Folds = tuple[bool, float, float, list[tuple[float, float]]]
 Output = Literal["joint", "log_proba", "proba"]
 
 GROUP: int
@@ -31,9 +44,9 @@ class KernelSums:
         self,
         at: Integers,
         x: Floats,
-        folds: tuple[bool, float, float, list[tuple[float, float]]],
+        folds: Folds,
         threads: int,
-        taken: tuple[Floats, Floats] | None = None,
+        removed: tuple[Floats, Floats] | None = None,
     ) -> Floats: ...
 
 class Alphabet:
@@ -62,45 +75,128 @@ class TextCounter:
     ) -> None: ...
     def count(
         self, texts: list[Any] | ArrowColumn, vocabulary: Words | None, threads: int
-    ) -> tuple[Integers, Codes, Floats, Integers, NDArray[np.bool_], Words | None]: ...
+    ) -> TokenCounts: ...
+
+class TokenCounts:
+    indptr: Integers
+    indices: Codes
+    data: Floats
+    lengths: Integers
+    missing: NDArray[np.bool_]
+    words: Words | None
+
+class ColumnSummary:
+    cells: float
+    low: float
+    high: float
+    whole: bool
+    distinct: int
+    numbering: bool
+
+class MomentSums:
+    rows: Integers
+    weight: Floats
+    anchor: Floats
+    x: Floats
+    x2: Floats
+
+class LevelCounts:
+    offsets: Integers
+    codes: Integers
+    rows: Integers
+    weight: Floats
+
+class DenseWeights:
+    def __init__(
+        self,
+        constant: Floats,
+        base: Floats | None = None,
+        x: Floats | None = None,
+        x2: Floats | None = None,
+        anchor: Floats | None = None,
+        compositional: bool = False,
+    ) -> None: ...
+
+class SparseWeights:
+    def __init__(
+        self,
+        constant: Floats,
+        residue: Floats,
+        zero: Floats | None = None,
+        x: Floats | None = None,
+        about: list[Floats] | None = None,
+        compositional: bool = False,
+    ) -> None: ...
+
+class LevelScores:
+    def __init__(
+        self,
+        offsets: Integers,
+        codes: Integers,
+        sizes: Integers,
+        values: Floats,
+        classes: int,
+        refuse_unseen: bool = False,
+    ) -> None: ...
+
+class PolyaWeights:
+    def __init__(
+        self,
+        concentration: Floats,
+        total: Floats,
+        known: NDArray[np.bool_] | None = None,
+        weight: float = 1.0,
+        moderate: bool = False,
+    ) -> None: ...
+
+class KernelWeights:
+    def __init__(
+        self,
+        sums: KernelSums,
+        folds: Folds,
+        common: Floats,
+        prior: Floats,
+        log_total: Floats,
+        log_width: Floats,
+        weight: Floats,
+        classes: int,
+    ) -> None: ...
+
+Weights = DenseWeights | SparseWeights | LevelScores | PolyaWeights | KernelWeights
 
 class CellError(ValueError): ...
 class NotCanonical(ValueError): ...
 
 def arrow_column(object: Any) -> ArrowColumn: ...
 def arrow_table(object: Any) -> list[tuple[str, ArrowColumn]]: ...
-def summary(column: Source, w: Floats | None, most: int) -> tuple[float, float, float, bool, int, bool]: ...
+def summary(column: Source, w: Floats | None, most: int) -> ColumnSummary: ...
 def encode_column(column: Source, threads: int) -> tuple[Integers, Codes]: ...
-def replaced(codes: Codes, to: Codes) -> Codes: ...
+def map_codes(codes: Codes, to: Codes) -> Codes: ...
 def encode_objects(objects: NDArray[np.object_]) -> tuple[Integers, Codes] | None: ...
-def numbers_of(column: Source, rows: Integers) -> Floats: ...
+def take_numbers(column: Source, rows: Integers) -> Floats: ...
 def encode_integers(y: NDArray[Any]) -> tuple[Integers, Codes]: ...
 def encode_strings(bytes: NDArray[np.uint8], width: int) -> tuple[Integers, Codes]: ...
-def totals(y: Codes, w: Floats | None, classes: int) -> tuple[Integers, Floats]: ...
-def sums_of(
-    x: Cells, reading: Reading, y: Codes, w: Floats | None, classes: int, threads: int
+def class_totals(y: Codes, w: Floats | None, classes: int) -> tuple[Integers, Floats]: ...
+def accumulate_sums(
+    x: Cells, support: Reading, y: Codes, w: Floats | None, classes: int, threads: int
 ) -> tuple[Floats, tuple[Integers, Floats] | None]: ...
-def moments_of(
-    x: Cells, reading: Reading, y: Codes, w: Floats | None, classes: int, threads: int
-) -> tuple[Integers, Floats, Floats, Floats, Floats]: ...
-def counts_of(
-    x: Cells, y: Codes, w: Floats | None, classes: int, threads: int
-) -> tuple[Integers, Integers, Integers, Floats]: ...
-def stored_of(
-    x: Cells, y: Codes, w: Floats | None, classes: int, threads: int
-) -> tuple[Integers, Integers, Integers, Floats]: ...
+def accumulate_moments(
+    x: Cells, support: Reading, y: Codes, w: Floats | None, classes: int, threads: int
+) -> MomentSums: ...
+def count_levels(x: Cells, y: Codes, w: Floats | None, classes: int, threads: int) -> LevelCounts: ...
+def count_row_totals(x: Cells, y: Codes, w: Floats | None, classes: int, threads: int) -> LevelCounts: ...
 def score(
-    blocks: list[tuple[str, tuple[Any, ...]]],
+    blocks: Sequence[tuple[Cells, Reading, Weights]],
     log_prior: Floats,
     fallback: Floats,
-    room: Floats | Integers,
+    out: Floats | Integers,
     output: Output,
     threads: int,
     own: tuple[Codes, Floats] | None = None,
 ) -> tuple[int, list[int]]: ...
-def own(
+def leave_one_out_scores(
     cells: Cells,
-    reading: Reading,
+    support: Reading,
     labels: Codes,
     constant: Floats,
     base: Floats,
@@ -109,25 +205,25 @@ def own(
     p: Floats,
     threads: int,
 ) -> Floats: ...
-def loss(
+def log_loss(
     cells: Floats,
     prior: Floats,
     labels: Codes,
     weight: Floats,
-    columns: Floats,
-    offsets: Floats,
+    column_weights: Floats,
+    class_offsets: Floats,
     threads: int,
 ) -> tuple[float, Floats, Floats]: ...
-def curvature(
+def log_loss_hessian(
     cells: Floats,
     prior: Floats,
     labels: Codes,
     weight: Floats,
-    columns: Floats,
-    offsets: Floats,
+    column_weights: Floats,
+    class_offsets: Floats,
     threads: int,
 ) -> Floats: ...
-def scaled(
+def scale_counts(
     counts: Floats,
     indices: Codes,
     indptr: Integers,
@@ -135,21 +231,21 @@ def scaled(
     frequency: str,
     length: float,
     total: float | None,
-    room: Floats,
+    out: Floats,
     threads: int,
 ) -> None: ...
-def documents_of(
-    rows: Cells, y: Codes, w: Floats | None, classes: int, found: Integers, sums: Floats, threads: int
+def count_documents(
+    rows: Cells, y: Codes, w: Floats | None, classes: int, documents: Integers, sums: Floats, threads: int
 ) -> None: ...
-def odds(x: Floats, alpha: float, room: Floats, threads: int) -> None: ...
-def odds_left_out(
+def log_odds(x: Floats, alpha: float, out: Floats, threads: int) -> None: ...
+def log_odds_left_out(
     rows: Cells,
     y: Codes,
     w: Floats | None,
     x: Floats,
     alpha: float,
-    odds: Floats,
-    room: Floats,
+    log_odds: Floats,
+    out: Floats,
     threads: int,
 ) -> Floats: ...
 def normalise(scores: Floats, fallback: Floats, output: Output) -> int: ...

@@ -14,6 +14,8 @@ def _strided(a):
 
 
 def _unaligned(a):
+    if a.dtype == object:
+        return _field(a)  # a buffer cannot hold objects
     view = np.frombuffer(bytearray(a.nbytes + 1), a.dtype, offset=1).reshape(a.shape)
     view[...] = a
     return view

@@ -1,27 +1,28 @@
-//! Dense cells of any number type, read in place a block of rows at a time.
+//! Dense cells of any number type, read a block of rows at a time.
 
 use crate::fault::{CellFault, Fault};
 use crate::rows::Rows;
+use crate::vectorised;
 use ndarray::{ArrayView2, Axis};
 use std::ops::Range;
 
-/// Stands for a missing level code inside the kernels; a missing number is NaN.
+/// The code of a missing level inside this crate; a missing number is NaN.
 pub const MISSING: i64 = i64::MIN;
 
-/// The largest level code: up to it every whole number is a float.
+/// The largest level code: floats represent all whole numbers up to it.
 pub const LARGEST: i64 = 1 << 53;
 
-/// A number type an array may hold.
+/// A number type of the cells.
 pub trait Cell: Copy + Send + Sync {
     /// The cell as a number; NaN is missing.
     fn number(self) -> f64;
-    /// The cell as a level code, or why it is none; [`MISSING`] is missing.
+    /// The cell as a level code, or the reason why it is not one; [`MISSING`] is missing.
     fn code(self) -> Result<i64, CellFault>;
-    /// The cells themselves, if they are numbers already.
+    /// The cells themselves, if they are f64.
     fn as_numbers(_: &[Self]) -> Option<&[f64]> {
         None
     }
-    /// The cells themselves, if they are codes already (negative ones still to be refused).
+    /// The cells themselves, if they are i64; the caller refuses negative codes.
     fn as_codes(_: &[Self]) -> Option<&[i64]> {
         None
     }
@@ -117,25 +118,25 @@ impl Cell for i64 {
     }
 }
 
-/// How a cell is read before its terms are taken.
+/// Which cells are accepted, and whether they are compared with a threshold.
 #[derive(Clone, Copy, Debug)]
 pub struct Reading {
     /// Read as 1 if above this threshold, else 0.
     pub above: Option<f64>,
-    /// Smallest cell the model can take.
+    /// Smallest accepted cell.
     pub lowest: f64,
-    /// Largest cell the model can take.
+    /// Largest accepted cell.
     pub highest: f64,
     /// Whether cells must be whole numbers.
     pub whole: bool,
 }
 
 impl Reading {
-    /// Every finite number, as it is.
+    /// All finite numbers, unchanged.
     pub const REAL: Reading =
         Reading { above: None, lowest: f64::NEG_INFINITY, highest: f64::INFINITY, whole: false };
 
-    /// The cell as its terms see it; NaN stays NaN.
+    /// The cell, or 0 or 1 if there is a threshold; NaN stays NaN.
     #[inline(always)]
     pub fn read(self, x: f64) -> f64 {
         match self.above {
@@ -144,18 +145,18 @@ impl Reading {
         }
     }
 
-    /// Whether any cell of the support is refused.
+    /// Whether some finite cells are refused.
     #[inline(always)]
     pub fn bounded(self) -> bool {
         self.lowest > f64::NEG_INFINITY || self.highest < f64::INFINITY || self.whole
     }
 
-    /// Whether a cell is there, finite and inside the support.
+    /// Whether a cell is not missing, finite and within the support.
     #[inline(always)]
     pub fn accepts(self, x: f64) -> bool {
-        // Against the largest floats: one comparison each side finds infinities, too, and NaN fails both.
+        // Compared with the largest floats, infinities are refused too; NaN fails both comparisons.
         let inside = (x >= self.lowest.max(f64::MIN)) & (x <= self.highest.min(f64::MAX));
-        // Not every processor truncates in one instruction: only where it is asked for.
+        // Some processors have no instruction that truncates, so only if asked for.
         if self.whole {
             inside & (x.trunc() == x)
         } else {
@@ -163,7 +164,7 @@ impl Reading {
         }
     }
 
-    /// Why an unread cell is refused, if it is.
+    /// Why a cell is refused, if it is.
     #[inline(always)]
     pub fn fault(self, x: f64) -> Option<CellFault> {
         if x.is_infinite() {
@@ -179,14 +180,14 @@ impl Reading {
         }
     }
 
-    /// Whether a cell has to be looked at before it is used.
+    /// Whether cells must be checked or compared before use.
     #[inline(always)]
     pub fn looks(self) -> bool {
         self.bounded() || self.above.is_some()
     }
 }
 
-/// A table of cells that kernels read a block of rows at a time.
+/// A dense table of cells, read a block of rows at a time.
 pub trait Matrix: Sync {
     /// Number of rows.
     fn rows(&self) -> usize;
@@ -194,26 +195,26 @@ pub trait Matrix: Sync {
     /// Number of columns.
     fn columns(&self) -> usize;
 
-    /// How cells are read; its bounds are those that the kernel still has to look at.
+    /// How cells are read, with the bounds that the caller still has to check.
     fn reading(&self) -> Reading;
 
-    /// The cell in row `r`, column `j`, unread.
+    /// The cell in row `r`, column `j`, before any threshold.
     fn number(&self, r: usize, j: usize) -> f64;
 
     /// The first refused cell of these rows, if any.
     fn find_fault(&self, rows: Range<usize>) -> Result<(), Fault>;
 
-    /// The first refused cell of a row that counts, if any; `part` says which rows `rows` are.
+    /// The first refused cell of the rows with a class and a weight, if any; `part` has the indices of `rows`.
     fn find_fault_in(&self, part: Range<usize>, rows: Rows) -> Result<(), Fault> {
         part.enumerate()
             .filter(|(r, _)| rows.class(*r).is_some())
             .try_for_each(|(_, row)| self.find_fault(row..row + 1))
     }
 
-    /// These rows as read numbers, row by row: in place where they are that already, else in `scratch`.
+    /// These rows as numbers, row by row: in place if they are contiguous floats, else copied to `scratch`.
     fn numbers<'s>(&'s self, rows: Range<usize>, scratch: &'s mut Vec<f64>) -> Result<&'s [f64], Fault>;
 
-    /// These rows as level codes; [`MISSING`] is missing, another negative code is for the caller to refuse.
+    /// These rows as level codes; [`MISSING`] is missing, and the caller refuses other negative codes.
     fn codes<'s>(&'s self, rows: Range<usize>, scratch: &'s mut Vec<i64>) -> Result<&'s [i64], Fault>;
 }
 
@@ -225,18 +226,33 @@ pub struct Dense<'a, T> {
 }
 
 impl<'a, T: Cell> Dense<'a, T> {
-    /// A matrix whose cells are read so.
+    /// A matrix with the reading of its cells.
     pub fn new(view: ArrayView2<'a, T>, reading: Reading) -> Self {
         Dense { view, reading }
     }
 
-    /// Some of the rows.
+    /// A range of the rows.
     #[inline(always)]
     fn part(&self, rows: Range<usize>) -> ArrayView2<'a, T> {
         self.view.split_at(Axis(0), rows.end).0.split_at(Axis(0), rows.start).1
     }
 
-    /// Copies rows into `scratch`, walking memory in the order it lies in.
+    /// The fault of rows that hold a cell that is not a level code.
+    ///
+    /// A negative code is reported before any fraction: it explains more.
+    #[cold]
+    fn code_fault(&self, rows: Range<usize>) -> Fault {
+        let cells = || rows.clone().flat_map(|row| (0..self.columns()).map(move |column| (row, column)));
+        let fault = |(row, column): (usize, usize)| {
+            let cell = self.view[(row, column)];
+            Some(Fault::Cell { what: cell.code().err()?, row, column, value: cell.number() })
+        };
+        let below = |fault: &Fault| matches!(fault, Fault::Cell { what: CellFault::Below, .. });
+        let negative = cells().filter_map(fault).find(below);
+        negative.or_else(|| cells().find_map(fault)).unwrap_or(Fault::NotCanonical)
+    }
+
+    /// Copies rows into `scratch`, in the order of memory.
     #[inline(always)]
     fn gather<U: Copy>(
         &self,
@@ -293,51 +309,70 @@ impl<T: Cell> Matrix for Dense<'_, T> {
         Ok(())
     }
 
-    /// Reading to 0 and 1 would hide an infinity, so it looks for one on the way.
-    #[inline(always)]
+    /// Copied cells are checked for infinity here, because reading them as 0 or 1 would hide one.
     fn numbers<'s>(&'s self, rows: Range<usize>, scratch: &'s mut Vec<f64>) -> Result<&'s [f64], Fault> {
         if self.reading.above.is_none() {
             if let Some(cells) = self.part(rows.clone()).to_slice().and_then(T::as_numbers) {
                 return Ok(cells);
             }
         }
-        let mut finite = true;
-        self.gather(rows.clone(), scratch, 0.0, |cell| {
-            let x = cell.number();
-            finite &= !x.is_infinite();
-            self.reading.read(x)
-        });
+        let finite = vectorised(
+            #[inline(always)]
+            || {
+                let mut finite = true;
+                // Compiled apart, so that the common case has no comparison with a threshold.
+                match self.reading.above {
+                    None => self.gather(rows.clone(), scratch, 0.0, |cell| {
+                        let x = cell.number();
+                        finite &= !x.is_infinite();
+                        x
+                    }),
+                    Some(threshold) => self.gather(rows.clone(), scratch, 0.0, |cell| {
+                        let x = cell.number();
+                        finite &= !x.is_infinite();
+                        let above = f64::from(u8::from(x > threshold));
+                        if x.is_nan() {
+                            x
+                        } else {
+                            above
+                        }
+                    }),
+                }
+                finite
+            },
+        );
         if !finite {
             self.find_fault(rows)?;
         }
         Ok(scratch)
     }
 
-    #[inline(always)]
     fn codes<'s>(&'s self, rows: Range<usize>, scratch: &'s mut Vec<i64>) -> Result<&'s [i64], Fault> {
         if let Some(cells) = self.part(rows.clone()).to_slice().and_then(T::as_codes) {
-            // The one code that stands for missing inside must not come in from outside.
-            if cells.iter().fold(true, |fine, &code| fine & (code != MISSING) & (code <= LARGEST)) {
+            // MISSING is a code of this crate only: an array that holds it holds a negative code.
+            let known = vectorised(
+                #[inline(always)]
+                || cells.iter().fold(true, |known, &code| known & (code != MISSING) & (code <= LARGEST)),
+            );
+            if known {
                 return Ok(cells);
             }
         }
-        let mut sound = true;
-        self.gather(rows.clone(), scratch, 0, |cell| {
-            cell.code().unwrap_or_else(|_| {
-                sound = false;
-                MISSING
-            })
-        });
-        if !sound {
-            // A negative code anywhere says more than a fraction that stands before it.
-            let cells = || rows.clone().flat_map(|row| (0..self.columns()).map(move |column| (row, column)));
-            let fault = |(row, column): (usize, usize)| {
-                let cell = self.view[(row, column)];
-                Some(Fault::Cell { what: cell.code().err()?, row, column, value: cell.number() })
-            };
-            let below = |fault: &Fault| matches!(fault, Fault::Cell { what: CellFault::Below, .. });
-            let found = cells().filter_map(fault).find(below).or_else(|| cells().find_map(fault));
-            return Err(found.unwrap_or(Fault::NotCanonical));
+        let valid = vectorised(
+            #[inline(always)]
+            || {
+                let mut valid = true;
+                self.gather(rows.clone(), scratch, 0, |cell| {
+                    cell.code().unwrap_or_else(|_| {
+                        valid = false;
+                        MISSING
+                    })
+                });
+                valid
+            },
+        );
+        if !valid {
+            return Err(self.code_fault(rows));
         }
         Ok(scratch)
     }

@@ -1,12 +1,12 @@
-//! Columns that lie apart: each of its own number type, in one piece or several, with or without a mask.
+//! Separate columns: each with its own number type, in one or more chunks, with or without a validity mask.
 
 use crate::cells::{Cell, Matrix, Reading, MISSING};
 use crate::fault::{CellFault, Fault};
+use crate::gamma::log_factorial;
 use ndarray::ArrayView1;
 use std::ops::Range;
-use std::sync::OnceLock;
 
-/// Bits that lie one after the other, the lowest of a byte first.
+/// Consecutive bits, the lowest of a byte first.
 #[derive(Clone, Copy)]
 pub struct Bits<'a> {
     bytes: &'a [u8],
@@ -30,7 +30,7 @@ impl<'a> Bits<'a> {
     }
 }
 
-/// The cells of a piece of a column.
+/// The cells of a chunk of a column.
 #[derive(Clone, Copy)]
 #[allow(missing_docs)]
 pub enum Values<'a> {
@@ -44,7 +44,7 @@ pub enum Values<'a> {
     U32(ArrayView1<'a, u32>),
     U16(ArrayView1<'a, u16>),
     U8(ArrayView1<'a, u8>),
-    /// Yes and no, a bit each.
+    /// Booleans, a bit each.
     Bits(Bits<'a>, usize),
     /// Level codes; -1 is missing.
     Codes(ArrayView1<'a, i32>),
@@ -70,7 +70,7 @@ macro_rules! each_type {
     };
 }
 
-/// A number that tells different cells of one column apart.
+/// A number that is different for different cells of a column.
 trait Key: Cell {
     fn key(self) -> u64;
 }
@@ -119,7 +119,7 @@ impl Values<'_> {
     }
 }
 
-/// A piece of a column: its cells, and which of them are there.
+/// A chunk of a column: its cells and their validity mask.
 #[derive(Clone, Copy)]
 pub struct Chunk<'a> {
     values: Values<'a>,
@@ -127,17 +127,17 @@ pub struct Chunk<'a> {
 }
 
 impl<'a> Chunk<'a> {
-    /// Cells, all of them there.
+    /// Cells without a mask.
     pub fn new(values: Values<'a>) -> Self {
         Chunk { values, valid: None }
     }
 
-    /// Cells, those there whose bit is set.
+    /// Cells with a mask; a cell is missing if its bit is not set.
     pub fn masked(values: Values<'a>, bytes: &'a [u8], first: usize) -> Result<Self, Fault> {
         Ok(Chunk { values, valid: Some(Bits::new(bytes, first, values.len())?) })
     }
 
-    /// Calls `put(row, number)` for some rows of the piece; a cell that is not there is NaN.
+    /// Calls `put(row, number)` for a range of rows; a missing cell is NaN.
     #[inline(always)]
     fn numbers(&self, rows: Range<usize>, mut put: impl FnMut(usize, f64)) {
         let valid = self.valid;
@@ -155,7 +155,7 @@ impl<'a> Chunk<'a> {
         })
     }
 
-    /// The same with level codes.
+    /// Calls `put(row, code)` for a range of rows.
     #[inline(always)]
     fn codes(&self, rows: Range<usize>, mut put: impl FnMut(usize, Result<i64, CellFault>)) {
         let valid = self.valid;
@@ -172,7 +172,7 @@ impl<'a> Chunk<'a> {
         })
     }
 
-    /// The same with keys that tell different cells apart; `None` where there is no cell.
+    /// Calls `put(row, key)` for a range of rows; distinct cells have distinct keys, a missing cell has `None`.
     fn keys(&self, rows: Range<usize>, mut put: impl FnMut(usize, Option<u64>)) {
         let valid = self.valid;
         let there = |r: usize| valid.is_none_or(|bits| bits.get(r));
@@ -190,7 +190,7 @@ impl<'a> Chunk<'a> {
     }
 }
 
-/// What of a cell the terms are taken of.
+/// The function of a cell that terms are computed from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub enum View {
@@ -201,26 +201,6 @@ pub enum View {
     LogFactorial,
     Cos,
     Sin,
-}
-
-/// log x! of a whole number from 0: looked up where it is small, Stirling's series beyond; NaN of others.
-fn log_factorial(x: f64) -> f64 {
-    static SMALL: OnceLock<[f64; 256]> = OnceLock::new();
-    let small = SMALL.get_or_init(|| {
-        let mut sums = [0.0; 256];
-        for k in 1..256 {
-            sums[k] = sums[k - 1] + (k as f64).ln();
-        }
-        sums
-    });
-    if x.is_nan() || x < 0.0 || x != x.floor() {
-        f64::NAN
-    } else if let Some(&sum) = small.get(x as usize) {
-        sum
-    } else {
-        let y = 1.0 / x;
-        (x + 0.5) * x.ln() - x + 0.918_938_533_204_672_8 + y * (1.0 / 12.0 - y * y / 360.0)
-    }
 }
 
 impl View {
@@ -240,14 +220,14 @@ impl View {
 /// A column of a table.
 #[derive(Clone)]
 pub struct Column<'a> {
-    /// Pieces, each with the row it begins at.
+    /// Chunks, each with its first row.
     chunks: Vec<(usize, Chunk<'a>)>,
     rows: usize,
     view: View,
 }
 
 impl<'a> Column<'a> {
-    /// A column in pieces.
+    /// A column of one or more chunks.
     pub fn new(pieces: impl IntoIterator<Item = Chunk<'a>>, view: View) -> Self {
         let mut rows = 0;
         let chunks = pieces
@@ -266,7 +246,7 @@ impl<'a> Column<'a> {
         self.rows
     }
 
-    /// The pieces that some rows lie in: where each begins, the piece, and its rows among them.
+    /// The chunks of a range of rows: the first row of each, the chunk, and the rows within it.
     #[inline(always)]
     fn pieces(&self, rows: Range<usize>) -> impl Iterator<Item = (usize, &Chunk<'a>, Range<usize>)> {
         let from = self.chunks.partition_point(|(start, _)| *start <= rows.start).saturating_sub(1);
@@ -277,7 +257,7 @@ impl<'a> Column<'a> {
         })
     }
 
-    /// The cells themselves where they are whole numbers of one piece, as they are.
+    /// The cells themselves, if they are one chunk of contiguous floats.
     #[inline(always)]
     fn in_place(&self, rows: Range<usize>) -> Option<&[f64]> {
         match self.chunks.as_slice() {
@@ -288,21 +268,21 @@ impl<'a> Column<'a> {
         }
     }
 
-    /// Calls `put(row, number)` for some rows, unread; a missing cell is NaN.
+    /// Calls `put(row, number)` for a range of rows, before any threshold; a missing cell is NaN.
     pub fn each_number(&self, rows: Range<usize>, mut put: impl FnMut(usize, f64)) {
         for (start, chunk, part) in self.pieces(rows) {
             chunk.numbers(part, |r, x| put(start + r, x));
         }
     }
 
-    /// Calls `put(row, key)` for every row, where a key tells different cells apart; `None` is missing.
+    /// Calls `put(row, key)` for every row; distinct cells have distinct keys, `None` is missing.
     pub fn each_key(&self, mut put: impl FnMut(usize, Option<u64>)) {
         for (start, chunk, part) in self.pieces(0..self.rows) {
             chunk.keys(part, |r, key| put(start + r, key));
         }
     }
 
-    /// The cell of a row, unread.
+    /// The cell of a row, before any threshold.
     pub fn number(&self, row: usize) -> f64 {
         let mut found = f64::NAN;
         self.each_number(row..row + 1, |_, x| found = x);
@@ -310,7 +290,7 @@ impl<'a> Column<'a> {
     }
 }
 
-/// Columns of one length, read alike.
+/// Columns of equal length with one reading.
 pub struct Columns<'a> {
     columns: Vec<Column<'a>>,
     rows: usize,
@@ -337,7 +317,7 @@ impl Matrix for Columns<'_> {
         self.columns.len()
     }
 
-    /// Bounds are looked at as cells are gathered: a refused one shows as infinity.
+    /// Bounds are checked when cells are copied: a refused cell becomes infinity.
     fn reading(&self) -> Reading {
         Reading::REAL
     }

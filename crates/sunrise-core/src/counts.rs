@@ -1,15 +1,15 @@
-//! How often every level of every column stands in every class.
+//! Counts of the levels of every column, class by class.
 
 use crate::cells::{Cell, Matrix, MISSING};
 use crate::csr::{Csr, Index};
 use crate::fault::{afford, CellFault, Fault};
+use crate::parallel::{blocks, pieces, run};
 use crate::rows::Rows;
 use crate::vectorised;
-use crate::work::{blocks, pieces, run};
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 
-/// Rows and weight of the levels seen, column after column, levels in order.
+/// Rows and weight of the observed levels, column after column, levels in ascending order.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Counts {
     /// Where each column's levels begin, and where the last column's end.
@@ -25,7 +25,7 @@ pub struct Counts {
 /// Rows and weight of one level in one class.
 type Tally = (i64, f64);
 
-/// What was seen, in order: (column, code, class).
+/// Counts in the order of (column, code, class).
 type Sorted = BTreeMap<(usize, i64, usize), Tally>;
 
 fn finish(columns: usize, classes: usize, sorted: Sorted) -> Result<Counts, Fault> {
@@ -54,13 +54,13 @@ fn finish(columns: usize, classes: usize, sorted: Sorted) -> Result<Counts, Faul
     Ok(counts)
 }
 
-/// Small codes in a table, which is fast, the others in a map, which is bounded by what was seen.
+/// Counts of one piece: small codes in a table, all others in a map.
 struct Tallies {
     classes: usize,
     columns: usize,
-    /// Codes the table has room for, in every column.
+    /// Number of codes in the table, for every column.
     room: usize,
-    /// Rows that were looked at: no counter can be larger.
+    /// Number of rows, an upper bound of every counter.
     counted: usize,
     rows: Vec<u32>,
     /// Weights, where they are not all 1.
@@ -68,7 +68,7 @@ struct Tallies {
     large: HashMap<(usize, i64, usize), Tally>,
 }
 
-/// The most cells a table may have; beyond, codes go to the map.
+/// Largest number of cells of a table.
 const TABLE: usize = 1 << 20;
 
 impl Tallies {
@@ -86,7 +86,7 @@ impl Tallies {
         tallies
     }
 
-    /// Makes room for more codes, as long as the table stays small.
+    /// Extends the table to more codes, up to its largest size.
     fn grow(&mut self, room: usize) {
         let cells = self.classes * self.columns * room;
         if room <= self.room || cells > TABLE {
@@ -106,7 +106,7 @@ impl Tallies {
         self.room = room;
     }
 
-    /// Counts a block of rows, or says which (row, column) holds a negative code.
+    /// Counts a block of rows; the error is the (row, column) of a negative code.
     #[inline(always)]
     fn add(&mut self, codes: &[i64], rows: Rows) -> Result<(), (usize, usize)> {
         match self.columns {
@@ -128,7 +128,7 @@ impl Tallies {
             let row = &codes[r * columns..][..columns];
             let class = c * columns * room..(c + 1) * columns * room;
             let mut odd = false;
-            // One comparison tells a small code from a large, a negative and a missing one.
+            // As unsigned numbers, large, negative and missing codes are all beyond the table.
             for (&code, cells) in row.iter().zip(self.rows[class.clone()].chunks_exact_mut(room.max(1))) {
                 match cells.get_mut(code as u64 as usize) {
                     Some(cell) => *cell += 1,
@@ -149,7 +149,7 @@ impl Tallies {
         Ok(())
     }
 
-    /// Counts the codes of a row that the table has no room for.
+    /// Counts the codes of a row that are beyond the table.
     #[cold]
     fn add_odd(&mut self, r: usize, c: usize, w: f64, row: &[i64]) -> Result<(), (usize, usize)> {
         for (j, &code) in row.iter().enumerate() {
@@ -164,7 +164,7 @@ impl Tallies {
         Ok(())
     }
 
-    /// Adds what was seen to the sorted levels.
+    /// Adds the counts to the sorted levels.
     fn join(self, sorted: &mut Sorted) {
         let mut put = |key, (rows, weight): Tally| {
             let tally: &mut Tally = sorted.entry(key).or_default();
@@ -180,7 +180,7 @@ impl Tallies {
         self.large.into_iter().for_each(|(key, tally)| put(key, tally));
     }
 
-    /// Takes in the table of another piece, where both are of one size and the counters have room.
+    /// Adds the table of another piece, if both have the same size and no counter can overflow.
     fn absorb(&mut self, other: &mut Tallies) {
         if self.room != other.room || self.counted.saturating_add(other.counted) > u32::MAX as usize {
             return;
@@ -195,7 +195,7 @@ impl Tallies {
 }
 
 /// Counts of a dense matrix of level codes.
-pub fn dense<M: Matrix>(x: &M, rows: Rows, threads: usize) -> Result<Counts, Fault> {
+pub fn dense(x: &dyn Matrix, rows: Rows, threads: usize) -> Result<Counts, Fault> {
     let columns = x.columns();
     if rows.table(x.rows(), columns)? == 0 {
         return finish(columns, rows.classes, Sorted::new());
@@ -242,7 +242,7 @@ pub fn sparse<T: Cell, I: Index>(x: &Csr<T, I>, rows: Rows, threads: usize) -> R
     let parts = run(threads, (0..rows.classes).collect(), |c: usize| {
         let class = grouped.class(c);
         let mut seen: HashMap<(usize, i64), Tally> = HashMap::new();
-        // What is left of the class once stored cells and missing ones are taken away is code 0.
+        // Rows without a stored or missing cell have code 0.
         let total: f64 = class.iter().map(|&r| rows.weight(r)).sum();
         let mut zeros = vec![(class.len() as i64, total); x.columns()];
         for &r in class {

@@ -1,4 +1,4 @@
-//! Sparse rows (CSR), checked once so that the kernels can trust them.
+//! Sparse matrices (CSR) whose row offsets are valid.
 
 use crate::cells::Cell;
 use crate::fault::Fault;
@@ -35,7 +35,7 @@ impl Index for i64 {
     }
 }
 
-/// A sparse matrix of cells; what is not stored is 0.
+/// A sparse matrix; cells that are not stored are 0.
 #[derive(Clone, Copy)]
 pub struct Csr<'a, T, I> {
     data: &'a [T],
@@ -45,7 +45,7 @@ pub struct Csr<'a, T, I> {
 }
 
 impl<'a, T: Cell, I: Index> Csr<'a, T, I> {
-    /// Checks that every row lies inside the arrays. Column indices are checked as they are read.
+    /// Checks that every row is within the arrays. Column indices are checked when they are read.
     pub fn new(data: &'a [T], indices: &'a [I], indptr: &'a [I], columns: usize) -> Result<Self, Fault> {
         let ends = indptr.windows(2).all(|p| p[0].at() <= p[1].at());
         let last = indptr.last().map_or(usize::MAX, |p| p.at());

@@ -1,4 +1,4 @@
-//! What can be wrong with an input, said once for all kernels.
+//! Errors of inputs.
 
 /// Why a cell cannot be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -11,16 +11,16 @@ pub enum CellFault {
     Above,
     /// A level code with a fraction.
     Fraction,
-    /// A level that was never seen, where that is an error.
+    /// A level that is not known, if that is an error.
     Unseen,
 }
 
-/// Why a kernel gave up. Nothing was changed when one is returned.
+/// Why a routine cannot return a result.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Fault {
-    /// The arrays do not fit together; only a caller that bypassed the Python checks sees this.
+    /// The shapes of the arrays do not match; the Python code checks this before.
     Shape(String),
-    /// One cell is outside what the model can take.
+    /// One cell is outside the support of the model.
     Cell {
         /// Why.
         what: CellFault,
@@ -31,7 +31,7 @@ pub enum Fault {
         /// The cell itself.
         value: f64,
     },
-    /// There is not enough memory for the tables that were asked for.
+    /// The tables do not fit into memory.
     Memory,
     /// A sparse row names a column twice, or out of order, where the terms are not linear in the cell.
     NotCanonical,
@@ -44,16 +44,16 @@ impl Fault {
     }
 }
 
-/// The cells of a table, where they can be counted at all.
+/// Number of cells of a table; a fault on overflow.
 pub fn cells(rows: usize, columns: usize) -> Result<usize, Fault> {
     rows.checked_mul(columns).ok_or(Fault::Memory)
 }
 
-/// Refuses work whose tables would not fit into memory, before any of it is begun.
+/// Refuses tables that do not fit into memory, before any work is done.
 ///
-/// An allocation that fails midway would end the process; asking first costs a microsecond.
+/// A failed allocation would end the process; a trial reservation takes a microsecond.
 pub fn afford(rows: usize, columns: usize) -> Result<(), Fault> {
-    /// Bytes that a kernel holds per cell, all its tables together.
+    /// Bytes per cell of all tables of a routine together.
     const BYTES: usize = 96;
     let bytes = cells(cells(rows, columns)?, BYTES)?;
     Vec::<u8>::new().try_reserve_exact(bytes).map_err(|_| Fault::Memory)

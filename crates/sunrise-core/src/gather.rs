@@ -1,4 +1,4 @@
-//! Weighted sums of the rows of a table, for all classes at once: what sparse cells and levels score by.
+//! Weighted sums of the rows of a table, for all classes at once: the scores of sparse cells and of levels.
 
 use pulp::{Arch, Simd, WithSimd};
 
@@ -12,7 +12,7 @@ pub fn stride(classes: usize) -> usize {
 
 /// Adds the picked rows of the table, each times its factor, to the scores.
 ///
-/// Scores are padded as the table is. The sums stay in registers while the picks are gone through; products
+/// Scores are padded like the table. The sums stay in registers during the loop over the picks; products
 /// are rounded before they are added, so the bits do not depend on the processor.
 #[inline(always)]
 pub fn add<P: Iterator<Item = (usize, f64)> + Clone>(table: &[f64], picks: P, scores: &mut [f64]) {

@@ -1,11 +1,11 @@
-//! Labels to codes 0, 1, 2, ... in the labels' order.
+//! Encoding of labels as codes 0, 1, 2, ...
 
 use crate::columns::Column;
-use crate::work::run;
+use crate::parallel::run;
 use hashbrown::HashMap;
 use std::hash::Hash;
 
-/// The distinct labels in order, and the code of every row.
+/// The distinct labels in ascending order, and the code of every row.
 pub fn integers(y: impl Iterator<Item = i64> + Clone) -> (Vec<i64>, Vec<i32>) {
     let (low, high, n) =
         y.clone().fold((i64::MAX, i64::MIN, 0_usize), |(l, h, n), v| (l.min(v), h.max(v), n + 1));
@@ -36,9 +36,9 @@ pub fn integers(y: impl Iterator<Item = i64> + Clone) -> (Vec<i64>, Vec<i32>) {
     (classes, codes)
 }
 
-/// Numbers labels as they come: the rows where a new one first stands, and the code of every row.
+/// Encodes labels in order of first occurrence.
 ///
-/// A label that is not there has code -1.
+/// A missing label has code -1.
 #[derive(Default)]
 pub struct Numbering<K> {
     seen: HashMap<K, i32>,
@@ -47,7 +47,7 @@ pub struct Numbering<K> {
 }
 
 impl<K: Hash + Eq> Numbering<K> {
-    /// Nothing numbered yet, with room for `rows` rows.
+    /// An empty encoding with capacity for `rows` rows.
     pub fn new(rows: usize) -> Self {
         Numbering { seen: HashMap::new(), first: Vec::new(), codes: Vec::with_capacity(rows) }
     }
@@ -62,25 +62,25 @@ impl<K: Hash + Eq> Numbering<K> {
         })
     }
 
-    /// Numbers the label of the next row.
+    /// Encodes the label of the next row.
     #[inline(always)]
     pub fn push(&mut self, label: Option<K>) {
         let code = label.map_or(-1, |label| self.code(label));
         self.codes.push(code);
     }
 
-    /// Gives the next row a code that [`Numbering::code`] has given before; -1 where it has none.
+    /// Gives the next row a code that [`Numbering::code`] returned before, or -1.
     #[inline(always)]
     pub fn push_code(&mut self, code: i32) {
         self.codes.push(code);
     }
 
-    /// The rows where a new label first stands, and the code of every row.
+    /// The rows where each distinct label first occurs, and the code of every row.
     pub fn finish(self) -> (Vec<usize>, Vec<i32>) {
         (self.first, self.codes)
     }
 
-    /// Numbers the rows of another part after these.
+    /// Appends the rows of another part.
     fn append(&mut self, part: Numbering<K>) {
         let mut labels: Vec<(i32, K)> = part.seen.into_iter().map(|(label, code)| (code, label)).collect();
         labels.sort_unstable_by_key(|(code, _)| *code);
@@ -100,7 +100,7 @@ impl<K: Hash + Eq> Numbering<K> {
     }
 }
 
-/// Numbers the labels of parts of a column, on up to `threads` threads; the result is that of one pass.
+/// Encodes the parts of a column on up to `threads` threads, with the result of one pass.
 pub fn in_parts<T: Send, K: Hash + Eq + Send>(
     threads: usize,
     parts: Vec<T>,
@@ -112,19 +112,19 @@ pub fn in_parts<T: Send, K: Hash + Eq + Send>(
     all.finish()
 }
 
-/// The codes of rows replaced by what they lead to; those that lead nowhere (-1, missing) stay -1.
-pub fn replaced(codes: &[i32], to: &[i32]) -> Vec<i32> {
+/// Looks every code up in `to`; -1 and codes beyond its end become -1.
+pub fn map_codes(codes: &[i32], to: &[i32]) -> Vec<i32> {
     codes.iter().map(|&code| to.get(code as usize).copied().unwrap_or(-1)).collect()
 }
 
-/// The same for labels of `width` bytes each: fixed-width strings, compared byte by byte.
+/// Encodes fixed-width strings of `width` bytes.
 pub fn strings(bytes: &[u8], width: usize) -> (Vec<usize>, Vec<i32>) {
     let mut numbering = Numbering::new(bytes.len() / width.max(1));
     bytes.chunks_exact(width.max(1)).for_each(|label| numbering.push(Some(label)));
     numbering.finish()
 }
 
-/// The same for the cells of a column.
+/// Encodes the cells of a column.
 pub fn cells(column: &Column) -> (Vec<usize>, Vec<i32>) {
     let mut numbering = Numbering::new(column.rows());
     column.each_key(|_, key| numbering.push(key));
@@ -162,7 +162,7 @@ mod tests {
 
     #[test]
     fn replacing_keeps_what_is_missing() {
-        assert_eq!(replaced(&[1, -1, 0, 5], &[7, 8]), [8, -1, 7, -1]);
+        assert_eq!(map_codes(&[1, -1, 0, 5], &[7, 8]), [8, -1, 7, -1]);
     }
 
     #[test]

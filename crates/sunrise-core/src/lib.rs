@@ -1,34 +1,36 @@
-//! The kernels of Sunrise: arrays in, arrays out.
+//! The native routines of Sunrise: arrays in, arrays out.
 //!
-//! Nothing here knows a family of distributions. Accumulating kernels add up terms of the cells per class
-//! ([`sums`], [`moments`], [`counts`], [`stored`]); scoring kernels are their transposes ([`linear`], [`table`], [`polya`]), driven
-//! block by block by [`score`]. [`text`] counts words. Work is cut by shape only and reduced in order, so every result has the
-//! same bits for any number of threads.
+//! This crate does not know families of distributions. Accumulating routines add up terms of the cells per class
+//! ([`sums`], [`moments`], [`counts`], [`row_counts`]); scoring routines are their transposes ([`linear`], [`table`],
+//! [`polya`], [`density`]), driven block by block by [`score`]. [`text`] counts words. Tasks depend on shapes only and
+//! their results are combined in order, so every result has the same bits for any number of threads.
 #![forbid(unsafe_code)]
 
 pub mod cells;
 pub mod columns;
 pub mod counts;
 pub mod csr;
+pub mod density;
 pub mod fault;
+pub mod gamma;
 pub mod gather;
-pub mod kernel;
 pub mod labels;
+pub mod lanes;
+pub mod leave_one_out;
 pub mod linear;
+pub mod log_odds;
 pub mod loss;
 pub mod moments;
 pub mod normalise;
-pub mod own;
+pub mod parallel;
 pub mod polya;
+pub mod row_counts;
 pub mod rows;
 pub mod score;
-pub mod shares;
-pub mod stored;
 pub mod summary;
 pub mod sums;
 pub mod table;
 pub mod text;
-pub mod work;
 
 /// Runs `f` compiled for the widest vectors this processor has.
 #[inline(always)]

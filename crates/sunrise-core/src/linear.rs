@@ -4,6 +4,7 @@ use crate::cells::{Cell, Matrix, Reading};
 use crate::csr::{Csr, Index};
 use crate::fault::{self, afford, Fault};
 use crate::gather;
+use crate::lanes::{sum_of, LANES};
 use crate::score::{Scorer, PART};
 use crate::vectorised;
 use std::ops::Range;
@@ -11,9 +12,9 @@ use std::ops::Range;
 /// The weights of a linear score, each classes x columns; a cell adds base + x (x - a) + x2 (x - a)^2.
 #[derive(Clone, Copy, Debug)]
 pub struct Weights<'a> {
-    /// What a complete row gets for being observed: the base summed over the columns, one per class.
+    /// The base summed over the columns, one per class.
     pub constant: &'a [f64],
-    /// What an observed cell adds whatever it holds.
+    /// Added by every observed cell.
     pub base: Option<&'a [f64]>,
     /// Weight of x - a.
     pub x: Option<&'a [f64]>,
@@ -21,7 +22,7 @@ pub struct Weights<'a> {
     pub x2: Option<&'a [f64]>,
     /// The anchor a; 0 where it is not given.
     pub anchor: Option<&'a [f64]>,
-    /// Whether a row with missing cells needs more than its own cells: the parameters sum to 1 over a row.
+    /// Whether missing cells change the weights of the others, because the parameters of a row sum to 1.
     pub compositional: bool,
 }
 
@@ -36,36 +37,14 @@ impl Weights<'_> {
 }
 
 /// Dense cells with linear weights.
-pub struct DenseLinear<'a, M> {
-    cells: M,
+pub struct DenseLinear<'a> {
+    cells: Box<dyn Matrix + 'a>,
     weights: Weights<'a>,
 }
 
-/// How many partial sums a dot product runs in: enough for the widest vectors, the same on every machine.
-const LANES: usize = 8;
-
-/// Sum of `term` over the columns, in a fixed order.
-#[inline(always)]
-fn lanes<const N: usize>(parts: [&[f64]; N], term: impl Fn([f64; N]) -> f64) -> f64 {
-    let columns = parts[0].len();
-    let whole = columns - columns % LANES;
-    let mut sums = [0.0; LANES];
-    for at in (0..whole).step_by(LANES) {
-        let part: [&[f64]; N] = parts.map(|p| &p[at..at + LANES]);
-        for (k, sum) in sums.iter_mut().enumerate() {
-            *sum += term(part.map(|p| p[k]));
-        }
-    }
-    let mut rest = 0.0;
-    for at in whole..columns {
-        rest += term(parts.map(|p| p[at]));
-    }
-    ((sums[0] + sums[4]) + (sums[1] + sums[5])) + ((sums[2] + sums[6]) + (sums[3] + sums[7])) + rest
-}
-
-impl<'a, M: Matrix> DenseLinear<'a, M> {
+impl<'a> DenseLinear<'a> {
     /// Checks that cells and weights fit together.
-    pub fn new(cells: M, weights: Weights<'a>) -> Result<Self, Fault> {
+    pub fn new(cells: Box<dyn Matrix + 'a>, weights: Weights<'a>) -> Result<Self, Fault> {
         weights.check(cells.columns())?;
         afford(PART, cells.columns())?;
         Ok(DenseLinear { cells, weights })
@@ -78,26 +57,28 @@ impl<'a, M: Matrix> DenseLinear<'a, M> {
         let class = |part: &'a [f64]| &part[c * row.len()..][..row.len()];
         let sum = match (w.x.map(class), w.x2.map(class), w.anchor.map(class)) {
             (None, None, _) => 0.0,
-            (Some(x), None, None) => lanes([row, x], |[v, x]| v * x),
-            (Some(x), None, Some(a)) => lanes([row, x, a], |[v, x, a]| (v - a) * x),
-            (None, Some(x2), None) => lanes([row, x2], |[v, x2]| v * v * x2),
-            (None, Some(x2), Some(a)) => lanes([row, x2, a], |[v, x2, a]| (v - a) * (v - a) * x2),
-            (Some(x), Some(x2), None) => lanes([row, x, x2], |[v, x, x2]| v * (x + v * x2)),
+            (Some(x), None, None) => sum_of::<LANES, _>([row, x], |[v, x]| v * x),
+            (Some(x), None, Some(a)) => sum_of::<LANES, _>([row, x, a], |[v, x, a]| (v - a) * x),
+            (None, Some(x2), None) => sum_of::<LANES, _>([row, x2], |[v, x2]| v * v * x2),
+            (None, Some(x2), Some(a)) => {
+                sum_of::<LANES, _>([row, x2, a], |[v, x2, a]| (v - a) * (v - a) * x2)
+            }
+            (Some(x), Some(x2), None) => sum_of::<LANES, _>([row, x, x2], |[v, x, x2]| v * (x + v * x2)),
             (Some(x), Some(x2), Some(a)) => {
-                lanes([row, x, x2, a], |[v, x, x2, a]| (v - a) * (x + (v - a) * x2))
+                sum_of::<LANES, _>([row, x, x2, a], |[v, x, x2, a]| (v - a) * (x + (v - a) * x2))
             }
         };
         w.constant[c] + sum
     }
 
-    /// What one cell adds for one class.
+    /// The score of one cell for one class.
     fn cell(&self, value: f64, at: usize) -> f64 {
         let w = &self.weights;
         let d = value - w.anchor.map_or(0.0, |a| a[at]);
         w.base.map_or(0.0, |b| b[at]) + d * (w.x.map_or(0.0, |x| x[at]) + d * w.x2.map_or(0.0, |x2| x2[at]))
     }
 
-    /// Scores a row that is not complete, or not finite; true where cells are missing.
+    /// Scores a row cell by cell; true if cells are missing.
     #[cold]
     fn add_observed(&self, r: usize, row: &[f64], scores: &mut [f64]) -> Result<bool, Fault> {
         self.cells.find_fault(r..r + 1)?;
@@ -142,7 +123,7 @@ impl<'a, M: Matrix> DenseLinear<'a, M> {
     }
 }
 
-impl<M: Matrix> Scorer for DenseLinear<'_, M> {
+impl Scorer for DenseLinear<'_> {
     fn rows(&self) -> usize {
         self.cells.rows()
     }
@@ -159,20 +140,20 @@ impl<M: Matrix> Scorer for DenseLinear<'_, M> {
     }
 }
 
-/// The same weights laid out for sparse rows: columns x `stride`, the classes of a column together.
+/// The weights for sparse rows: columns x `stride`, the classes of a column together.
 ///
-/// A row starts from what an all-zero row gets; a stored cell then replaces the zero of its column.
+/// A row starts from the score of an all-zero row; a stored cell then replaces the zero of its column.
 #[derive(Clone, Copy, Debug)]
 pub struct ColumnWeights<'a> {
-    /// What an all-zero row gets, one per class, as a sum of two floats.
+    /// Score of an all-zero row, one per class; `constant + residue` is exact.
     pub constant: &'a [f64],
     /// The rounding of `constant`.
     pub residue: &'a [f64],
-    /// What a zero of the column adds.
+    /// Score of a zero of the column.
     pub zero: Option<&'a [f64]>,
-    /// Weight of x, in families without anchor or square.
+    /// Weight of x, for forms without anchor and square.
     pub x: Option<&'a [f64]>,
-    /// Base, anchor and the weights of x - a and (x - a)^2, in the others.
+    /// Base, anchor and the weights of x - a and (x - a)^2, for all other forms.
     pub about: Option<[&'a [f64]; 4]>,
     /// As in [`Weights`].
     pub compositional: bool,
@@ -200,7 +181,7 @@ impl<'a, T: Cell, I: Index> SparseLinear<'a, T, I> {
         Ok(SparseLinear { cells, reading, weights, stride })
     }
 
-    /// The stored cells of a row; each column must stand once where the score is not linear in the cells.
+    /// The stored cells of a row; it must not repeat a column if the score is not linear in the cells.
     #[inline(always)]
     fn row(&self, r: usize) -> Result<(&'a [I], &'a [T]), Fault> {
         if self.reading.above.is_some() || self.weights.about.is_some() {
@@ -210,7 +191,7 @@ impl<'a, T: Cell, I: Index> SparseLinear<'a, T, I> {
         }
     }
 
-    /// Whether every stored cell of a row is a number of the support, or a fault of the matrix itself.
+    /// Whether every stored cell of a row is within the support; a fault if a column index is not valid.
     #[inline(always)]
     fn sound(&self, indices: &[I], cells: &[T]) -> Result<bool, Fault> {
         if !I::all_below(indices, self.cells.columns()) {
@@ -218,16 +199,16 @@ impl<'a, T: Cell, I: Index> SparseLinear<'a, T, I> {
         }
         let Reading { above, lowest, highest, whole } = self.reading;
         if above.is_none() && lowest == 0.0 && highest == f64::INFINITY && !whole {
-            // One operation a cell finds a sign; what is not finite shows in the sums.
+            // Negative cells show in their sign bits; NaN and infinity show in the sums.
             let signs = cells.iter().fold(0, |signs, cell| signs | cell.number().to_bits());
             return Ok(signs >> 63 == 0);
         }
         Ok(cells.iter().fold(true, |all, cell| all & self.reading.accepts(cell.number())))
     }
 
-    /// Scores a row whose cells replace zeros that weigh something, or that has missing cells.
+    /// Scores a row whose cells replace zeros with a score, or that has missing cells.
     ///
-    /// The sums are compensated (Neumaier), so what a zero added cancels to the last digit.
+    /// The sums are compensated (Neumaier), so the score of a zero cancels to the last digit.
     fn add_replacing(&self, r: usize, scores: &mut [f64]) -> Result<bool, Fault> {
         let (indices, cells) = self.cells.canonical_row(r)?;
         let w = &self.weights;
@@ -263,7 +244,7 @@ impl<'a, T: Cell, I: Index> SparseLinear<'a, T, I> {
     }
 }
 
-/// A sum that remembers what rounding took from it.
+/// A sum with its rounding errors.
 struct Compensated {
     sum: f64,
     residue: f64,
@@ -278,7 +259,7 @@ impl Compensated {
         self.sum = total;
     }
 
-    /// The sum; where it left the range of floats, that alone is kept.
+    /// The corrected sum; without the correction if it is not finite.
     fn value(&self) -> f64 {
         if self.sum.is_finite() {
             self.sum + self.residue
@@ -354,7 +335,7 @@ mod tests {
         let constant = [-11.0, -11.0];
         let linear = |x: &Array2<f64>| {
             let dense = Dense::new(x.view(), Reading::REAL);
-            let block = DenseLinear::new(dense, weights(&constant, &x2, &anchor)).unwrap();
+            let block = DenseLinear::new(Box::new(dense), weights(&constant, &x2, &anchor)).unwrap();
             joint(1, &block, &[0.0, 0.5]).unwrap()
         };
         assert_eq!(linear(&x), [-33.0, -32.5]);
@@ -365,7 +346,7 @@ mod tests {
 
     #[test]
     fn a_stored_cell_replaces_its_zero_to_the_last_digit() {
-        // Zeros cost 1e16 here; what remains is the cell's own -0.125.
+        // Zeros cost 1e16 here; the cell itself scores -0.125.
         let csr = Csr::new(&[1e8 + 0.5], &[0_i32], &[0, 1], 1).unwrap();
         let parts = [[0.0; 4], [1e8; 4], [0.0; 4], [-0.5; 4]];
         let zero = [-0.5e16; 4];

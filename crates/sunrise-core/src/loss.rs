@@ -1,13 +1,14 @@
-//! The log loss of rows whose classes are scored by weighted sums, and its slopes: what calibration minimises.
+//! The log loss that calibration minimises, with gradient and Hessian.
 
 use crate::fault::{self, Fault};
+use crate::lanes::sum_of;
 use crate::normalise::exp_of_negative;
+use crate::parallel::run;
 use crate::vectorised;
-use crate::work::run;
 
-/// What the columns say of every row: rows x (classes - 1) x columns, as differences from the first class.
+/// The rows of a calibration.
 #[derive(Clone, Copy, Debug)]
-pub struct Told<'a> {
+pub struct CalibrationRows<'a> {
     #[allow(missing_docs)]
     pub cells: &'a [f64],
     /// Log prior of every row and class, rows x classes.
@@ -18,7 +19,7 @@ pub struct Told<'a> {
     pub weight: &'a [f64],
 }
 
-/// The loss, and its slopes in the weights of the columns and in the offsets of the classes.
+/// The log loss, and its gradients in the column weights and the class offsets.
 #[derive(Clone, Debug, PartialEq)]
 #[allow(missing_docs)]
 pub struct Loss {
@@ -41,8 +42,8 @@ impl Loss {
 
 const TASK: usize = 2048;
 
-impl Told<'_> {
-    /// Checks that everything fits these numbers of columns and classes; the cells of a row.
+impl CalibrationRows<'_> {
+    /// Number of cells of a row, after checking all shapes.
     fn check(&self, columns: usize, classes: usize) -> Result<usize, Fault> {
         let (n, row) = (self.labels.len(), fault::cells(classes.saturating_sub(1), columns)?);
         let fits = classes > 0
@@ -57,14 +58,14 @@ impl Told<'_> {
         }
     }
 
-    /// Scores of a row, and of the greatest of them.
+    /// Computes the scores of a row; returns the class of the largest.
     #[inline(always)]
     fn score(&self, r: usize, cells: &[f64], columns: &[f64], offsets: &[f64], scores: &mut [f64]) -> usize {
         let (width, classes) = (columns.len(), offsets.len());
         scores.copy_from_slice(&self.prior[r * classes..][..classes]);
         scores.iter_mut().zip(offsets).for_each(|(score, offset)| *score += offset);
         for (c, score) in scores.iter_mut().enumerate().skip(1) {
-            *score += dot(&cells[(c - 1) * width..][..width], columns);
+            *score += sum_of::<4, 2>([&cells[(c - 1) * width..][..width], columns], |[x, w]| x * w);
         }
         let mut best = 0;
         for c in 1..classes {
@@ -76,7 +77,7 @@ impl Told<'_> {
     }
 }
 
-/// From scores to exponentials beside the greatest, which is 1; their sum without it.
+/// Turns scores into exponentials relative to the largest; returns their sum without the largest.
 #[inline(always)]
 fn exponentials(scores: &mut [f64], best: usize) -> f64 {
     let most = scores[best];
@@ -87,11 +88,16 @@ fn exponentials(scores: &mut [f64], best: usize) -> f64 {
     rest
 }
 
-/// The curvature of the loss in the weights of the columns and the offsets of the classes, together: a square matrix,
-/// of which the part above the diagonal is left 0.
-pub fn curvature(told: Told, columns: &[f64], offsets: &[f64], threads: usize) -> Result<Vec<f64>, Fault> {
-    let (n, width, classes) = (told.labels.len(), columns.len(), offsets.len());
-    let row = told.check(width, classes)?;
+/// The Hessian of the loss in column weights and class offsets together: a square matrix,
+/// with zeros above the diagonal.
+pub fn hessian(
+    rows: CalibrationRows,
+    columns: &[f64],
+    offsets: &[f64],
+    threads: usize,
+) -> Result<Vec<f64>, Fault> {
+    let (n, width, classes) = (rows.labels.len(), columns.len(), offsets.len());
+    let row = rows.check(width, classes)?;
     let size = width + classes;
     let square = fault::cells(size, size)?;
     let tasks: Vec<usize> = (0..n).step_by(TASK).collect();
@@ -102,8 +108,8 @@ pub fn curvature(told: Told, columns: &[f64], offsets: &[f64], threads: usize) -
                 let mut sum = vec![0.0; square];
                 let (mut p, mut mean) = (vec![0.0; classes], vec![0.0; width]);
                 for r in start..n.min(start + TASK) {
-                    let (cells, w) = (&told.cells[r * row..(r + 1) * row], told.weight[r]);
-                    let best = told.score(r, cells, columns, offsets, &mut p);
+                    let (cells, w) = (&rows.cells[r * row..(r + 1) * row], rows.weight[r]);
+                    let best = rows.score(r, cells, columns, offsets, &mut p);
                     let total = 1.0 + exponentials(&mut p, best);
                     p.iter_mut().for_each(|p| *p /= total);
                     mean.fill(0.0);
@@ -134,7 +140,7 @@ pub fn curvature(told: Told, columns: &[f64], offsets: &[f64], threads: usize) -
     Ok(sum)
 }
 
-/// Adds the products of all pairs, times a factor, below the diagonal and on it, to the first rows of a square.
+/// Adds factor * x x^T to the lower triangle of the leading block of a square matrix.
 #[inline(always)]
 fn add_square(sum: &mut [f64], size: usize, x: &[f64], factor: f64) {
     for (i, &a) in x.iter().enumerate() {
@@ -143,10 +149,15 @@ fn add_square(sum: &mut [f64], size: usize, x: &[f64], factor: f64) {
     }
 }
 
-/// The weighted sum of the log losses of all rows under these weights of columns and offsets of classes.
-pub fn loss(told: Told, columns: &[f64], offsets: &[f64], threads: usize) -> Result<Loss, Fault> {
-    let (n, width, classes) = (told.labels.len(), columns.len(), offsets.len());
-    let row = told.check(width, classes)?;
+/// The weighted sum of the log losses of all rows, with its gradients.
+pub fn log_loss(
+    rows: CalibrationRows,
+    columns: &[f64],
+    offsets: &[f64],
+    threads: usize,
+) -> Result<Loss, Fault> {
+    let (n, width, classes) = (rows.labels.len(), columns.len(), offsets.len());
+    let row = rows.check(width, classes)?;
     let tasks: Vec<usize> = (0..n).step_by(TASK).collect();
     let parts = run(threads, tasks, |start| {
         vectorised(
@@ -155,8 +166,8 @@ pub fn loss(told: Told, columns: &[f64], offsets: &[f64], threads: usize) -> Res
                 let mut sum = Loss::none(width, classes);
                 let mut scores = vec![0.0; classes];
                 for r in start..n.min(start + TASK) {
-                    let cells = &told.cells[r * row..(r + 1) * row];
-                    add_row(told, r, cells, columns, offsets, &mut scores, &mut sum);
+                    let cells = &rows.cells[r * row..(r + 1) * row];
+                    add_row(rows, r, cells, columns, offsets, &mut scores, &mut sum);
                 }
                 sum
             },
@@ -169,7 +180,7 @@ pub fn loss(told: Told, columns: &[f64], offsets: &[f64], threads: usize) -> Res
 
 #[inline(always)]
 fn add_row(
-    told: Told,
+    rows: CalibrationRows,
     r: usize,
     cells: &[f64],
     columns: &[f64],
@@ -177,10 +188,10 @@ fn add_row(
     scores: &mut [f64],
     sum: &mut Loss,
 ) {
-    let (width, y, w) = (columns.len(), told.labels[r] as usize, told.weight[r]);
-    let best = told.score(r, cells, columns, offsets, scores);
+    let (width, y, w) = (columns.len(), rows.labels[r] as usize, rows.weight[r]);
+    let best = rows.score(r, cells, columns, offsets, scores);
     let ahead = scores[best] - scores[y];
-    // Nothing is lost beside the exponential of the greatest, which is 1.
+    // The largest exponential, 1, is left out of the sum, so that small ones keep their digits.
     let rest = exponentials(scores, best);
     let total = 1.0 + rest;
     sum.value += w * (rest.ln_1p() + ahead);
@@ -192,20 +203,6 @@ fn add_row(
             sum.columns.iter_mut().zip(row).for_each(|(sum, x)| *sum += slope * x);
         }
     }
-}
-
-/// The sum of the products, in a fixed order of four partial sums.
-#[inline(always)]
-fn dot(a: &[f64], b: &[f64]) -> f64 {
-    let mut sums = [0.0; 4];
-    let (whole_a, whole_b) = (a.chunks_exact(4), b.chunks_exact(4));
-    let rest: f64 = whole_a.remainder().iter().zip(whole_b.remainder()).map(|(x, y)| x * y).sum();
-    for (x, y) in whole_a.zip(whole_b) {
-        for k in 0..4 {
-            sums[k] += x[k] * y[k];
-        }
-    }
-    (sums[0] + sums[1]) + (sums[2] + sums[3]) + rest
 }
 
 #[cfg(test)]
@@ -220,34 +217,35 @@ mod tests {
         let prior: Vec<f64> = (0..n * classes).map(|k| -((k % 7) as f64) / 9.0).collect();
         let labels: Vec<i32> = (0..n).map(|k| (k % classes) as i32).collect();
         let weight: Vec<f64> = (0..n).map(|k| 1.0 + (k % 3) as f64).collect();
-        let told = Told { cells: &cells, prior: &prior, labels: &labels, weight: &weight };
+        let rows = CalibrationRows { cells: &cells, prior: &prior, labels: &labels, weight: &weight };
         let (w, d) = ([0.5, 1.0, 0.0, 0.25, 2.0], [0.1, -0.2, 0.0]);
-        let found = loss(told, &w, &d, 1).unwrap();
-        assert_eq!(found, loss(told, &w, &d, 3).unwrap());
+        let found = log_loss(rows, &w, &d, 1).unwrap();
+        assert_eq!(found, log_loss(rows, &w, &d, 3).unwrap());
         let step = 1e-6;
         for j in 0..width {
             let mut moved = w;
             moved[j] += step;
-            let slope = (loss(told, &moved, &d, 1).unwrap().value - found.value) / step;
+            let slope = (log_loss(rows, &moved, &d, 1).unwrap().value - found.value) / step;
             assert!((slope - found.columns[j]).abs() < 1e-3 * found.value);
         }
-        let bent = curvature(told, &w, &d, 1).unwrap();
-        assert_eq!(bent, curvature(told, &w, &d, 3).unwrap());
+        let hessian_ = hessian(rows, &w, &d, 1).unwrap();
+        assert_eq!(hessian_, hessian(rows, &w, &d, 3).unwrap());
         let mut moved = w;
         moved[1] += step;
-        let slopes = loss(told, &moved, &d, 1).unwrap();
+        let slopes = log_loss(rows, &moved, &d, 1).unwrap();
         let size = width + classes;
         assert!(
-            ((slopes.columns[3] - found.columns[3]) / step - bent[3 * size + 1]).abs() < 1e-3 * found.value
+            ((slopes.columns[3] - found.columns[3]) / step - hessian_[3 * size + 1]).abs()
+                < 1e-3 * found.value
         );
         assert!(
-            ((slopes.classes[2] - found.classes[2]) / step - bent[(width + 2) * size + 1]).abs()
+            ((slopes.classes[2] - found.classes[2]) / step - hessian_[(width + 2) * size + 1]).abs()
                 < 1e-3 * found.value
         );
         for c in 0..classes {
             let mut moved = d;
             moved[c] += step;
-            let slope = (loss(told, &w, &moved, 1).unwrap().value - found.value) / step;
+            let slope = (log_loss(rows, &w, &moved, 1).unwrap().value - found.value) / step;
             assert!((slope - found.classes[c]).abs() < 1e-3 * found.value);
         }
     }

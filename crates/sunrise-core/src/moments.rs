@@ -1,15 +1,15 @@
 //! Sums of x - a and (x - a)^2 per class and column, about an anchor `a` close to the class mean.
 //!
-//! A block of rows is read from memory once and centred on its own class means while it is in cache; blocks
+//! A block of rows is read from memory once and centred on its own class means while in cache; blocks
 //! are then merged about their joint mean (Chan, Golub and LeVeque). The residual sum of x - a is kept, so a
 //! mean is known beyond the precision of one float and merging loses nothing.
 
 use crate::cells::{Cell, Matrix, Reading};
 use crate::csr::{Csr, Index};
 use crate::fault::Fault;
+use crate::parallel::{blocks, pieces, run};
 use crate::rows::Rows;
 use crate::vectorised;
-use crate::work::{blocks, pieces, run};
 use std::ops::Range;
 
 /// Moments of every class and column, each vector classes x columns.
@@ -18,7 +18,7 @@ pub struct Moments {
     /// Observed rows.
     pub rows: Vec<i64>,
     /// Observed weight.
-    pub seen: Vec<f64>,
+    pub weight: Vec<f64>,
     /// The anchor a.
     pub anchor: Vec<f64>,
     /// Weighted sum of x - a.
@@ -31,25 +31,25 @@ impl Moments {
     fn zeros(cells: usize) -> Self {
         Moments {
             rows: vec![0; cells],
-            seen: vec![0.0; cells],
+            weight: vec![0.0; cells],
             anchor: vec![0.0; cells],
             x: vec![0.0; cells],
             x2: vec![0.0; cells],
         }
     }
 
-    /// Adds the cells of `other` where it has seen any, about the joint means.
+    /// Adds the cells of `other`, about the joint means.
     #[inline(always)]
     fn merge(&mut self, other: &Moments, cells: Range<usize>) {
         // Zipped slices of one length: no bounds checks, whole vectors.
-        let (rows, n) = (&mut self.rows[cells.clone()], &mut self.seen[cells.clone()]);
+        let (rows, n) = (&mut self.rows[cells.clone()], &mut self.weight[cells.clone()]);
         let (a, x, x2) =
             (&mut self.anchor[cells.clone()], &mut self.x[cells.clone()], &mut self.x2[cells.clone()]);
-        let (their_rows, m) = (&other.rows[cells.clone()], &other.seen[cells.clone()]);
+        let (their_rows, m) = (&other.rows[cells.clone()], &other.weight[cells.clone()]);
         let (b, u, u2) = (&other.anchor[cells.clone()], &other.x[cells.clone()], &other.x2[cells]);
         for j in 0..n.len().min(m.len()) {
             let total = n[j] + m[j];
-            // Nothing seen on either side: keep zeros rather than divide by zero.
+            // Without weight on either side, keep zeros rather than divide by zero.
             let per = if total > 0.0 { 1.0 / total } else { 0.0 };
             let joint = a[j] + ((b[j] - a[j]) * m[j] + (x[j] + u[j])) * per;
             let (left, right) = (a[j] - joint, b[j] - joint);
@@ -68,7 +68,7 @@ fn block_rows(columns: usize) -> usize {
     (32_768 / columns.max(1)).clamp(16, 256)
 }
 
-/// One block's moments, written over those of the classes it holds.
+/// The moments of one block of rows; `present` lists its classes.
 struct Block {
     part: Moments,
     count: Vec<i64>,
@@ -86,7 +86,7 @@ impl Block {
         }
     }
 
-    /// Fills in the moments of a block; false where a cell is not finite.
+    /// Computes the moments of a block; false if a cell is not finite.
     #[inline(always)]
     fn fill(&mut self, cells: &[f64], columns: usize, rows: Rows) -> bool {
         match columns {
@@ -124,7 +124,7 @@ impl Block {
                 finite &= a.is_finite();
             }
             self.part.rows[class.clone()].fill(self.count[c]);
-            self.part.seen[class.clone()].fill(self.weight[c]);
+            self.part.weight[class.clone()].fill(self.weight[c]);
             self.part.x[class.clone()].fill(0.0);
             self.part.x2[class].fill(0.0);
         }
@@ -148,13 +148,13 @@ impl Block {
         true
     }
 
-    /// The same for a block with missing cells, cell by cell.
+    /// Computes the moments of a block with missing cells, cell by cell.
     fn fill_observed(&mut self, cells: &[f64], columns: usize, rows: Rows) {
         let part = &mut self.part;
         for &c in &self.present {
             for at in c * columns..(c + 1) * columns {
                 part.rows[at] = 0;
-                (part.seen[at], part.anchor[at], part.x[at], part.x2[at]) = (0.0, 0.0, 0.0, 0.0);
+                (part.weight[at], part.anchor[at], part.x[at], part.x2[at]) = (0.0, 0.0, 0.0, 0.0);
             }
         }
         for pass in 0..2 {
@@ -167,7 +167,7 @@ impl Block {
                     }
                     if pass == 0 {
                         part.rows[at] += 1;
-                        part.seen[at] += weight;
+                        part.weight[at] += weight;
                         part.anchor[at] += weight * x;
                     } else {
                         let d = x - part.anchor[at];
@@ -180,7 +180,7 @@ impl Block {
                 for &c in &self.present {
                     for at in c * columns..(c + 1) * columns {
                         if part.rows[at] > 0 {
-                            part.anchor[at] /= part.seen[at];
+                            part.anchor[at] /= part.weight[at];
                         }
                     }
                 }
@@ -190,13 +190,13 @@ impl Block {
 }
 
 /// Moments of a dense matrix.
-pub fn dense<M: Matrix>(x: &M, rows: Rows, threads: usize) -> Result<Moments, Fault> {
+pub fn dense(x: &dyn Matrix, rows: Rows, threads: usize) -> Result<Moments, Fault> {
     let columns = x.columns();
     let cells = rows.table(x.rows(), columns)?;
     if cells == 0 {
         return Ok(Moments::zeros(cells));
     }
-    // Every piece holds a table of its own: no more of them than 64 MiB pay for.
+    // Every piece has tables of its own: together they may take 64 MiB.
     let most = (64 << 20) / (cells * 40) + 1;
     let tasks = pieces(x.rows(), (8 * rows.classes).max(2048), most.min(16));
     let parts = run(threads, tasks, |piece: Range<usize>| {
@@ -229,7 +229,7 @@ pub fn dense<M: Matrix>(x: &M, rows: Rows, threads: usize) -> Result<Moments, Fa
     Ok(total)
 }
 
-/// Moments of a sparse matrix, class by class; the cells that are not stored join in closed form.
+/// Moments of a sparse matrix, class by class; the zeros are added in closed form.
 pub fn sparse<T: Cell, I: Index>(x: &Csr<T, I>, rows: Rows, threads: usize) -> Result<Moments, Fault> {
     rows.table(x.rows(), x.columns())?;
     let grouped = rows.by_class();
@@ -238,7 +238,7 @@ pub fn sparse<T: Cell, I: Index>(x: &Csr<T, I>, rows: Rows, threads: usize) -> R
     for part in parts {
         let part = part?;
         total.rows.extend(part.rows);
-        total.seen.extend(part.seen);
+        total.weight.extend(part.weight);
         total.anchor.extend(part.anchor);
         total.x.extend(part.x);
         total.x2.extend(part.x2);
@@ -272,8 +272,8 @@ fn sparse_class<T: Cell, I: Index>(x: &Csr<T, I>, rows: Rows, class: &[usize]) -
     let weight: f64 = class.iter().map(|&r| rows.weight(r)).sum();
     for (j, missing) in missing.into_iter().enumerate() {
         if m.rows[j] > 0 {
-            m.seen[j] = weight - missing;
-            m.anchor[j] /= m.seen[j];
+            m.weight[j] = weight - missing;
+            m.anchor[j] /= m.weight[j];
         } else {
             m.anchor[j] = 0.0;
         }
@@ -290,9 +290,9 @@ fn sparse_class<T: Cell, I: Index>(x: &Csr<T, I>, rows: Rows, class: &[usize]) -
         }
     }
     for (j, (rows, weight)) in stored.into_iter().enumerate() {
-        // Rows decide whether a zero was seen: weights may leave dust where nothing is.
+        // The number of rows decides whether there was a zero: a difference of weights may be rounding residue.
         if m.rows[j] > rows {
-            let zeros = m.seen[j] - weight;
+            let zeros = m.weight[j] - weight;
             m.x[j] -= zeros * m.anchor[j];
             m.x2[j] += zeros * m.anchor[j] * m.anchor[j];
         }

@@ -1,11 +1,12 @@
 //! The one log-sum-exp: from joint log scores to probabilities.
 
+use crate::lanes::sum_of;
 use crate::vectorised;
 
-/// What is wanted of a row of joint log scores.
+/// The kind of result of a row of joint log scores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Output {
-    /// The scores as they are.
+    /// The scores themselves.
     Joint,
     /// Log-probabilities.
     LogProba,
@@ -25,10 +26,10 @@ pub fn best(scores: &[f64]) -> usize {
     top
 }
 
-/// Turns rows of joint log scores into what is wanted; says how many were impossible under every class.
+/// Turns rows of joint log scores into results in place; returns the number of impossible rows.
 ///
-/// Such a row gets the fallback, the class prior. With the largest score apart, `log1p` keeps the digits of a
-/// winner whose probability rounds to 1.
+/// A row that is impossible under every class gets the fallback. The largest score is left out of the sum, so `log1p`
+/// keeps the digits of a winner whose probability rounds to 1.
 pub fn normalise(scores: &mut [f64], fallback: &[f64], output: Output, scratch: &mut Vec<f64>) -> usize {
     let classes = fallback.len();
     if output == Output::Joint || classes == 0 {
@@ -54,7 +55,7 @@ pub fn normalise(scores: &mut [f64], fallback: &[f64], output: Output, scratch: 
                 // The winner, now at 0, is left out of the sum: it is the 1 in log(1 + rest).
                 let winner = row.iter().position(|&s| s == 0.0).unwrap_or(0);
                 e[winner] = 0.0;
-                let rest = sum(e);
+                let rest = sum_of::<4, 1>([e], |[x]| x);
                 e[winner] = 1.0;
                 if output == Output::Proba {
                     let total = 1.0 + rest;
@@ -79,18 +80,6 @@ fn largest(row: &[f64]) -> f64 {
         tops.iter_mut().zip(four).for_each(|(top, &s)| *top = if s > *top { s } else { *top });
     }
     tops.into_iter().chain(rest).fold(f64::NEG_INFINITY, |top, s| if s > top { s } else { top })
-}
-
-/// A sum in four partial sums.
-#[inline(always)]
-fn sum(row: &[f64]) -> f64 {
-    let mut sums = [0.0; 4];
-    let fours = row.chunks_exact(4);
-    let rest: f64 = fours.remainder().iter().sum();
-    for four in fours {
-        sums.iter_mut().zip(four).for_each(|(sum, x)| *sum += x);
-    }
-    (sums[0] + sums[1]) + (sums[2] + sums[3]) + rest
 }
 
 /// e^x for x <= 0, in operations that vectors have: x = n ln 2 + r, a Taylor sum for r, a shift for n.

@@ -1,9 +1,9 @@
-//! The rows of a fit: which class each belongs to, and how much it weighs.
+//! The rows of a fit: their classes and weights.
 
 use crate::fault::{cells, Fault};
 use std::ops::Range;
 
-/// Label codes and weights, row by row.
+/// Label codes and weights of rows.
 #[derive(Clone, Copy, Debug)]
 pub struct Rows<'a> {
     y: &'a [i32],
@@ -13,7 +13,7 @@ pub struct Rows<'a> {
 }
 
 impl<'a> Rows<'a> {
-    /// Checks that the codes are classes and that there is a weight for each row, or none at all.
+    /// Checks that the codes are below the number of classes, and that each row or none has a weight.
     pub fn new(y: &'a [i32], w: Option<&'a [f64]>, classes: usize) -> Result<Self, Fault> {
         if w.is_some_and(|w| w.len() != y.len()) {
             return Err(Fault::shape(format!("the weights are not one for each of {} rows", y.len())));
@@ -30,7 +30,7 @@ impl<'a> Rows<'a> {
         self.y.len()
     }
 
-    /// Whether there are no rows.
+    /// Whether the number of rows is 0.
     pub fn is_empty(&self) -> bool {
         self.y.is_empty()
     }
@@ -46,7 +46,7 @@ impl<'a> Rows<'a> {
         self.w.map_or(1.0, |w| w[r])
     }
 
-    /// The class and weight of a row, or `None` where the row counts for nothing.
+    /// The class and weight of a row; `None` without a class or with weight 0.
     #[inline(always)]
     pub fn class(&self, r: usize) -> Option<(usize, f64)> {
         let weight = self.weight(r);
@@ -57,13 +57,13 @@ impl<'a> Rows<'a> {
         }
     }
 
-    /// Some of the rows.
+    /// A range of the rows.
     #[inline(always)]
     pub fn part(&self, rows: Range<usize>) -> Rows<'a> {
         Rows { y: &self.y[rows.clone()], w: self.w.map(|w| &w[rows]), classes: self.classes }
     }
 
-    /// The cells of a table of this many columns, after checking that it has these rows and can be afforded.
+    /// Number of cells of classes x columns, after checking the number of rows and the memory.
     pub fn table(&self, rows: usize, columns: usize) -> Result<usize, Fault> {
         if rows != self.len() {
             return Err(Fault::shape(format!("{} label codes for {rows} rows", self.len())));
@@ -83,7 +83,7 @@ impl<'a> Rows<'a> {
         Ok((rows, weight))
     }
 
-    /// Rows grouped by class in their order, with where each class begins; what counts for nothing is left out.
+    /// Rows grouped by class, in their order; without those that have no class or weight 0.
     pub fn by_class(&self) -> Grouped {
         let mut begin = vec![0; self.classes + 1];
         for (c, _) in (0..self.len()).filter_map(|r| self.class(r)) {

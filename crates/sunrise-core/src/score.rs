@@ -1,21 +1,21 @@
-//! Scoring: a block of rows goes through every column block while it is in cache, then is normalised.
+//! Scoring: rows go through all blocks of columns while they are in cache, and are then normalised.
 
 use crate::fault::Fault;
 use crate::normalise::{best, normalise, Output};
-use crate::work::run;
+use crate::parallel::run;
 use std::ops::Range;
 
-/// Columns that add to the score of a row.
+/// A block of columns that adds to the scores of rows.
 pub trait Scorer: Sync {
     /// Number of rows.
     fn rows(&self) -> usize;
-    /// Work per row, in cells: decides whether threads are worth starting.
+    /// Cost of a row in cells: decides whether threads are started.
     fn cost(&self) -> usize;
-    /// Adds to the scores of these rows; rows whose score needs more than their cells go to `incomplete`.
+    /// Adds to the scores of these rows; rows that Python has to score are appended to `incomplete`.
     fn add(&self, rows: Range<usize>, scores: &mut [f64], incomplete: &mut Vec<usize>) -> Result<(), Fault>;
 }
 
-/// Where the results of all rows go.
+/// The memory for the results of all rows.
 pub enum Results<'a> {
     /// Scores or probabilities, rows x classes.
     Values(&'a mut [f64], Output),
@@ -23,10 +23,10 @@ pub enum Results<'a> {
     Best(&'a mut [i64]),
 }
 
-/// What there is to say about the rows beside their results.
+/// Facts about the rows beside their results.
 #[derive(Debug, Default, PartialEq)]
 pub struct Notes {
-    /// How many rows were impossible under every class.
+    /// Number of rows that are impossible under every class.
     pub impossible: usize,
     /// Rows with missing cells in a block whose score is not a sum over cells.
     pub incomplete: Vec<usize>,

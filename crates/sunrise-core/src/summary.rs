@@ -1,17 +1,17 @@
-//! What a column of numbers looks like: enough to tell counts from measurements and names from numbers.
+//! Summary of a column of numbers: enough to tell counts from measurements and identifiers.
 
 use crate::columns::Column;
 use crate::fault::{CellFault, Fault};
 use crate::vectorised;
 
-/// A column of numbers at a glance, of the rows that count.
+/// Summary of a column of numbers, over the rows with a weight.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Summary {
     /// Observed cells, where a row counts as its weight, but at least once.
     pub cells: f64,
-    /// Smallest and largest cell; NaN where there is none.
+    /// Smallest cell; NaN without any.
     pub low: f64,
-    /// See `low`.
+    /// Largest cell; NaN without any.
     pub high: f64,
     /// Whether every cell is a whole number.
     pub whole: bool,
@@ -21,9 +21,9 @@ pub struct Summary {
     pub numbering: bool,
 }
 
-/// Looks a column over; `most` is how many different cells are worth counting.
+/// Summarises a column; counts up to `most` + 1 distinct cells.
 ///
-/// It stops as soon as nothing more can change what matters: for measurements, after a few rows.
+/// It stops as soon as the column is known to hold measurements.
 pub fn summarise(column: &Column, w: Option<&[f64]>, most: usize) -> Result<Summary, Fault> {
     if w.is_some_and(|w| w.len() != column.rows()) {
         return Err(Fault::shape("the weights are not one for each row"));
@@ -38,7 +38,7 @@ pub fn summarise(column: &Column, w: Option<&[f64]>, most: usize) -> Result<Summ
         cells.clear();
         column.each_number(block.clone(), |_, x| cells.push(x));
         if let Some(w) = w {
-            // A row of weight 0 is not there.
+            // A row of weight 0 is left out.
             for (x, &weight) in cells.iter_mut().zip(&w[block]) {
                 *x = if weight == 0.0 { f64::NAN } else { *x };
                 summary.cells += if x.is_nan() { 0.0 } else { weight.max(1.0) };
@@ -67,7 +67,7 @@ pub fn summarise(column: &Column, w: Option<&[f64]>, most: usize) -> Result<Summ
     Ok(summary)
 }
 
-/// Smallest and largest cell, whether all are whole, and how many there are; NaN where there is none.
+/// Smallest and largest cell (NaN without any), whether all are whole, and their number.
 #[inline(always)]
 fn range_of(cells: &[f64]) -> (f64, f64, bool, f64) {
     cells.iter().fold((f64::NAN, f64::NAN, true, 0.0), |(low, high, whole, seen), &x| {
@@ -76,11 +76,11 @@ fn range_of(cells: &[f64]) -> (f64, f64, bool, f64) {
     })
 }
 
-/// The different cells, up to one more than are worth counting.
+/// The distinct cells, up to one more than `most`.
 struct Different {
     cells: Vec<f64>,
     most: usize,
-    /// Most columns of few whole numbers have small ones: a look at a table tells whether one is new.
+    /// Which small whole numbers were met: faster than a search, and usual for columns with few values.
     small: [bool; 256],
 }
 
@@ -111,10 +111,10 @@ impl Different {
 
 const BLOCK: usize = 4096;
 
-/// Whether no whole number comes twice, where their range is small enough to be a numbering of the rows.
+/// Whether the whole numbers are distinct and their range is small enough to number the rows.
 fn all_different(column: &Column, w: Option<&[f64]>, summary: &Summary) -> bool {
     let range = summary.high - summary.low;
-    // The same float for neighbours (beyond 2^53) would look like a repeat, but such a range is never this small.
+    // Beyond 2^53 neighbours share a float and would look like repeats, but then the range is larger than this.
     if range >= 2.0 * summary.cells {
         return false;
     }
@@ -123,7 +123,7 @@ fn all_different(column: &Column, w: Option<&[f64]>, summary: &Summary) -> bool 
     column.each_number(0..column.rows(), |r, x| {
         let weight = w.map_or(1.0, |w| w[r]);
         if !x.is_nan() && weight != 0.0 {
-            // A weight above 1 stands for a repeat.
+            // A weight above 1 counts as a repeat.
             different &= weight <= 1.0 && !std::mem::replace(&mut seen[(x - summary.low) as usize], true);
         }
     });

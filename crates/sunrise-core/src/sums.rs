@@ -3,9 +3,9 @@
 use crate::cells::{Cell, Matrix, Reading};
 use crate::csr::{Csr, Index};
 use crate::fault::Fault;
+use crate::parallel::{blocks, pieces, run};
 use crate::rows::Rows;
 use crate::vectorised;
-use crate::work::{blocks, pieces, run};
 use std::ops::Range;
 
 /// Sums of every class and column, each vector classes x columns.
@@ -44,7 +44,7 @@ impl Sums {
 const BLOCK: usize = 256;
 
 /// Sums of a dense matrix.
-pub fn dense<M: Matrix>(x: &M, rows: Rows, threads: usize) -> Result<Sums, Fault> {
+pub fn dense(x: &dyn Matrix, rows: Rows, threads: usize) -> Result<Sums, Fault> {
     let columns = x.columns();
     let cells = rows.table(x.rows(), columns)?;
     if cells == 0 {
@@ -116,8 +116,8 @@ fn add_observed(cells: &[f64], columns: usize, rows: Rows, total: &mut Sums) {
 
 /// Sums of a sparse matrix.
 ///
-/// Rows are taken class by class, so that what is added to is one class's row of the table and stays in
-/// cache. A large class is cut in segments, added up in their order.
+/// Rows are read class by class, so that the row of the table they are added to stays in
+/// cache. A large class is cut into segments, whose sums are added in order.
 pub fn sparse<T: Cell, I: Index>(
     x: &Csr<T, I>,
     reading: Reading,
@@ -224,7 +224,7 @@ fn add_observed_sparse<T: Cell, I: Index>(
     weight: f64,
     total: &mut Sums,
 ) -> Result<(), Fault> {
-    // A missing cell cannot be added to another of its column, so here every column must stand once.
+    // A missing cell cannot be added to another cell of its column, so a row must not repeat a column.
     let (indices, cells) = x.canonical_row(r)?;
     for (j, cell) in indices.iter().map(|j| j.at()).zip(cells) {
         let value = cell.number();

@@ -8,10 +8,10 @@ use crate::score::{Scorer, PART};
 use crate::vectorised;
 use std::ops::Range;
 
-/// What every level of every column adds to the score.
+/// Scores of the levels of every column.
 ///
-/// A column with k levels seen has k + 2 entries: its levels in order, then any other code below its size
-/// (possible, never seen), then any code beyond (unseen). After all columns comes the entry of a missing cell.
+/// A column with k observed levels has k + 2 entries: these levels in order, then any other code below its size
+/// (possible, not observed), then any code beyond (unknown). After all columns comes the entry of a missing cell.
 #[derive(Clone, Copy, Debug)]
 pub struct Levels<'a> {
     /// Where each column's levels begin in `codes`, and where the last column's end.
@@ -24,7 +24,7 @@ pub struct Levels<'a> {
     pub values: &'a [f64],
     /// Number of classes.
     pub classes: usize,
-    /// Whether an unseen level is a fault.
+    /// Whether an unknown level is a fault.
     pub refuse_unseen: bool,
 }
 
@@ -34,7 +34,7 @@ struct Column<'a> {
     size: i64,
     /// Entry of the column's first level.
     first: usize,
-    /// Entry of every small code, where a table pays.
+    /// Entry of every small code, if a table pays.
     direct: Vec<u32>,
 }
 
@@ -95,7 +95,7 @@ impl<'a> Table<'a> {
         Ok(Table { columns, levels })
     }
 
-    /// What is wrong with this code, if anything.
+    /// The fault of a code, if any.
     #[inline(always)]
     fn fault(&self, j: usize, code: i64) -> Option<CellFault> {
         if code == MISSING {
@@ -126,12 +126,12 @@ impl<'a> Table<'a> {
         Ok(self.columns[j].entry(code))
     }
 
-    /// Room for the entries of a row and for its scores, padded.
+    /// Scratch memory for the entries of a row and its padded scores.
     fn space(&self) -> (Vec<usize>, Vec<f64>) {
         (vec![0; self.columns.len()], vec![0.0; gather::stride(self.levels.classes)])
     }
 
-    /// Adds what the codes of a row say; on a fault, its column.
+    /// Adds the scores of the codes of a row; the error has the column.
     #[inline(always)]
     fn add_row(
         &self,
@@ -151,14 +151,14 @@ impl<'a> Table<'a> {
 }
 
 /// Dense level codes with their scores.
-pub struct DenseTable<'a, M> {
-    cells: M,
+pub struct DenseTable<'a> {
+    cells: Box<dyn Matrix + 'a>,
     table: Table<'a>,
 }
 
-impl<'a, M: Matrix> DenseTable<'a, M> {
+impl<'a> DenseTable<'a> {
     /// Checks that cells and levels fit together.
-    pub fn new(cells: M, levels: Levels<'a>) -> Result<Self, Fault> {
+    pub fn new(cells: Box<dyn Matrix + 'a>, levels: Levels<'a>) -> Result<Self, Fault> {
         if cells.columns() != levels.sizes.len() {
             return Err(Fault::shape("the levels are not those of the columns"));
         }
@@ -167,7 +167,7 @@ impl<'a, M: Matrix> DenseTable<'a, M> {
     }
 }
 
-impl<M: Matrix> Scorer for DenseTable<'_, M> {
+impl Scorer for DenseTable<'_> {
     fn rows(&self) -> usize {
         self.cells.rows()
     }
@@ -263,7 +263,7 @@ mod tests {
             refuse_unseen: false,
         };
         let run = |x: &Array2<f64>, levels| {
-            let block = DenseTable::new(Dense::new(x.view(), Reading::REAL), levels)?;
+            let block = DenseTable::new(Box::new(Dense::new(x.view(), Reading::REAL)), levels)?;
             joint(5, &block, &[0.0])
         };
         let x = array![[1.0], [3.0], [2.0], [99.0], [f64::NAN]];

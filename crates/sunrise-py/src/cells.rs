@@ -1,15 +1,18 @@
-//! Arrays from Python: which dtype they hold, and that their memory is laid out as Rust needs it.
+//! Cells from Python: dense arrays of any number type, sparse matrices, and separate columns.
 
 use crate::columns::Viewed;
 use numpy::ndarray::{Dimension, Ix1, Ix2};
-use numpy::{Element, PyArrayMethods, PyReadonlyArray, PyReadonlyArray1, PyUntypedArrayMethods};
+use numpy::{Element, PyArray, PyArrayMethods, PyReadonlyArray, PyReadwriteArray, PyUntypedArrayMethods};
 use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::intern;
 use pyo3::prelude::*;
+use sunrise_core::cells::{Cell, Dense, Matrix, Reading as CoreReading};
+use sunrise_core::columns::Columns;
 use sunrise_core::csr::{Csr, Index};
 use sunrise_core::fault::Fault;
 
-/// Refuses memory that is not aligned, or strides that are not whole cells: Python copies such arrays first.
-pub fn check_layout<T: Element, D: Dimension>(array: &PyReadonlyArray<'_, T, D>) -> PyResult<()> {
+/// Refuses unaligned memory and strides that are not multiples of a cell; the callers copy these arrays first.
+pub fn check_layout<T: Element, D: Dimension>(array: &Bound<'_, PyArray<T, D>>) -> PyResult<()> {
     let size = size_of::<T>() as isize;
     let aligned = array.data() as usize % align_of::<T>() == 0;
     if !aligned || array.strides().iter().any(|stride| stride % size != 0) {
@@ -18,22 +21,56 @@ pub fn check_layout<T: Element, D: Dimension>(array: &PyReadonlyArray<'_, T, D>)
     Ok(())
 }
 
-/// A contiguous one-dimensional array as a slice.
-pub fn slice<'a, T: Element>(array: &'a PyReadonlyArray1<'_, T>) -> PyResult<&'a [T]> {
+/// Refuses any order but C order: a slice of a Fortran array would run down its columns.
+fn check_c_order<T: Element, D: Dimension>(array: &Bound<'_, PyArray<T, D>>) -> PyResult<()> {
     check_layout(array)?;
+    if array.is_c_contiguous() {
+        return Ok(());
+    }
+    Err(PyValueError::new_err("the array is not contiguous, or not in C order"))
+}
+
+/// An array in C order as a slice.
+pub fn slice<'a, T: Element, D: Dimension>(array: &'a PyReadonlyArray<'_, T, D>) -> PyResult<&'a [T]> {
+    check_c_order(array)?;
     array.as_slice().map_err(|_| PyValueError::new_err("the array is not contiguous"))
 }
 
-/// How cells are read: (threshold or None, smallest, largest, whether they must be whole).
+/// An array in C order as a slice that results are written to.
+pub fn slice_mut<'a, T: Element, D: Dimension>(
+    array: &'a mut PyReadwriteArray<'_, T, D>,
+) -> PyResult<&'a mut [T]> {
+    check_c_order(array)?;
+    array.as_slice_mut().map_err(|_| PyValueError::new_err("the array for the results is not contiguous"))
+}
+
+/// How cells are read, from the attributes of a support object.
 #[derive(Clone, Copy)]
-pub struct Reading(pub sunrise_core::cells::Reading);
+pub struct Reading(CoreReading);
+
+impl Reading {
+    /// The same for sunrise-core.
+    pub fn core(self) -> CoreReading {
+        self.0
+    }
+}
 
 impl<'py> FromPyObject<'_, 'py> for Reading {
     type Error = PyErr;
 
-    fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
-        let (above, lowest, highest, whole) = object.extract()?;
-        Ok(Reading(sunrise_core::cells::Reading { above, lowest, highest, whole }))
+    fn extract(support: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        let py = support.py();
+        let attribute = |name| {
+            let missing =
+                |_| PyTypeError::new_err("a support has the attributes above, lowest, highest and whole");
+            support.getattr(name).map_err(missing)
+        };
+        Ok(Reading(CoreReading {
+            above: attribute(intern!(py, "above"))?.extract()?,
+            lowest: attribute(intern!(py, "lowest"))?.extract()?,
+            highest: attribute(intern!(py, "highest"))?.extract()?,
+            whole: attribute(intern!(py, "whole"))?.extract()?,
+        }))
     }
 }
 
@@ -55,6 +92,14 @@ macro_rules! dense_types {
                 Err(PyTypeError::new_err("cells must be a two-dimensional array of numbers"))
             }
         }
+
+        impl DenseCells<'_> {
+            fn matrix(&self, reading: CoreReading) -> Box<dyn Matrix + '_> {
+                match self {
+                    $(DenseCells::$name(array) => Box::new(Dense::new(array.as_array(), reading)),)*
+                }
+            }
+        }
     };
 }
 
@@ -68,8 +113,8 @@ pub struct SparseCells<'py, T: Element, I: Element> {
     columns: usize,
 }
 
-impl<T: Element + sunrise_core::cells::Cell, I: Element + Index> SparseCells<'_, T, I> {
-    /// The matrix as the kernels see it.
+impl<T: Element + Cell, I: Element + Index> SparseCells<'_, T, I> {
+    /// The matrix, checked.
     pub fn csr(&self) -> PyResult<Result<Csr<'_, T, I>, Fault>> {
         let (data, indices, indptr) = (slice(&self.data)?, slice(&self.indices)?, slice(&self.indptr)?);
         Ok(Csr::new(data, indices, indptr, self.columns))
@@ -90,7 +135,7 @@ impl<'py, T: Element, I: Element> FromPyObject<'_, 'py> for SparseCells<'py, T, 
 #[allow(missing_docs)]
 pub enum Cells<'py> {
     Dense(DenseCells<'py>),
-    // Tried in this order, the usual ones first: Python takes long to say why one does not fit.
+    // Tried in this order, the usual types first: making the error of a type that does not fit takes long.
     Narrow64(SparseCells<'py, f64, i32>),
     Wide64(SparseCells<'py, f64, i64>),
     Narrow32(SparseCells<'py, f32, i32>),
@@ -98,25 +143,24 @@ pub enum Cells<'py> {
     Columns(Vec<Viewed<'py>>),
 }
 
-/// Columns that lie apart as one table.
-pub fn columns<'a>(
-    list: &'a [Viewed<'_>],
-    reading: sunrise_core::cells::Reading,
-) -> Result<sunrise_core::columns::Columns<'a>, Fault> {
-    let columns: Result<Vec<_>, Fault> = list.iter().map(|column| column.column()).collect();
-    sunrise_core::columns::Columns::new(columns?, reading)
+impl Cells<'_> {
+    /// The dense cells as a matrix; a fault where the cells are sparse.
+    pub fn matrix(&self, reading: CoreReading) -> Result<Box<dyn Matrix + '_>, Fault> {
+        match self {
+            Cells::Dense(array) => Ok(array.matrix(reading)),
+            Cells::Columns(list) => {
+                let columns: Result<Vec<_>, Fault> = list.iter().map(|column| column.column()).collect();
+                Ok(Box::new(Columns::new(columns?, reading)?))
+            }
+            _ => Err(Fault::shape("these cells are sparse")),
+        }
+    }
 }
 
-/// Binds the cells to a name by their kind and runs the expression for it, without the GIL.
+/// Runs one expression for dense cells, as a boxed `Matrix`, or another for sparse ones, without the GIL.
 macro_rules! dispatch {
     ($cells:expr, $reading:expr, $py:expr, $dense:ident => $on_dense:expr, $sparse:ident => $on_sparse:expr) => {{
-        use $crate::cells::{Cells, DenseCells};
-        macro_rules! dense {
-            ($array:expr) => {{
-                let $dense = sunrise_core::cells::Dense::new($array.as_array(), $reading);
-                $py.detach(|| $on_dense)
-            }};
-        }
+        use $crate::cells::Cells;
         macro_rules! sparse {
             ($held:expr) => {{
                 match $held.csr()? {
@@ -126,21 +170,11 @@ macro_rules! dispatch {
             }};
         }
         match $cells {
-            Cells::Dense(DenseCells::F64(a)) => dense!(a),
-            Cells::Dense(DenseCells::F32(a)) => dense!(a),
-            Cells::Dense(DenseCells::I64(a)) => dense!(a),
-            Cells::Dense(DenseCells::I32(a)) => dense!(a),
-            Cells::Dense(DenseCells::I16(a)) => dense!(a),
-            Cells::Dense(DenseCells::I8(a)) => dense!(a),
-            Cells::Dense(DenseCells::U8(a)) => dense!(a),
-            Cells::Dense(DenseCells::U16(a)) => dense!(a),
-            Cells::Dense(DenseCells::U32(a)) => dense!(a),
-            Cells::Dense(DenseCells::U64(a)) => dense!(a),
-            Cells::Wide64(a) => sparse!(a),
-            Cells::Wide32(a) => sparse!(a),
             Cells::Narrow64(a) => sparse!(a),
+            Cells::Wide64(a) => sparse!(a),
             Cells::Narrow32(a) => sparse!(a),
-            Cells::Columns(list) => match $crate::cells::columns(list, $reading) {
+            Cells::Wide32(a) => sparse!(a),
+            cells => match cells.matrix($reading) {
                 Ok($dense) => $py.detach(|| $on_dense),
                 Err(fault) => Err(fault),
             },

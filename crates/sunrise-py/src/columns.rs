@@ -1,7 +1,8 @@
-//! Columns from Python: a NumPy array, an Arrow column, or level codes; and what can be asked of one alone.
+//! Columns from Python: NumPy arrays, Arrow columns or level codes; their summaries and their encoding as levels.
 
 use crate::arrow::ArrowColumn;
 use crate::cells::{check_layout, slice};
+use crate::objects::MissingCells;
 use crate::{raise, Codes, Integers};
 use numpy::ndarray::Ix1;
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray, PyReadonlyArray1};
@@ -15,10 +16,10 @@ use sunrise_core::summary::summarise;
 
 macro_rules! column_types {
     ($($name:ident: $t:ty),*) => {
-        /// Where the cells of a column are.
+        /// The array or Arrow column that holds the cells of a column.
         pub enum Source<'py> {
             $(#[allow(missing_docs)] $name(PyReadonlyArray<'py, $t, Ix1>),)*
-            /// In an Arrow column.
+            /// An Arrow column.
             Arrow(Bound<'py, ArrowColumn>),
         }
 
@@ -50,7 +51,7 @@ macro_rules! column_types {
 
 column_types!(F64: f64, F32: f32, I64: i64, I32: i32, I16: i16, I8: i8, U8: u8, U16: u16, U32: u32, U64: u64);
 
-/// A column with what its terms are taken of: (cells, view), where the view "level" means codes, -1 missing.
+/// A column and the function of its cells to use: (cells, view). The view "level" means codes, -1 missing.
 pub struct Viewed<'py> {
     source: Source<'py>,
     view: Option<View>,
@@ -69,14 +70,14 @@ impl<'py> FromPyObject<'_, 'py> for Viewed<'py> {
             "cos x" => Some(View::Cos),
             "sin x" => Some(View::Sin),
             "level" => None,
-            _ => return Err(PyValueError::new_err("there is no such view of a column")),
+            _ => return Err(PyValueError::new_err("the view of a column is not known")),
         };
         Ok(Viewed { source, view })
     }
 }
 
 impl Viewed<'_> {
-    /// The column as the kernels read it.
+    /// The column for sunrise-core.
     pub fn column(&self) -> Result<Column<'_>, Fault> {
         match (self.view, &self.source) {
             (Some(view), source) => source.column(view),
@@ -88,20 +89,36 @@ impl Viewed<'_> {
     }
 }
 
-type Look = (f64, f64, f64, bool, usize, bool);
+/// What the numbers of a column look like: enough to tell counts from measurements and names from numbers.
+#[pyclass(frozen, get_all, module = "sunrise._native")]
+pub struct ColumnSummary {
+    /// Observed cells; a row counts as its weight, but at least once.
+    cells: f64,
+    /// Smallest cell; NaN without any.
+    low: f64,
+    /// Largest cell; NaN without any.
+    high: f64,
+    /// Whether all cells are whole numbers.
+    whole: bool,
+    /// Number of distinct cells, at most one more than was asked for.
+    distinct: usize,
+    /// Whether all cells are whole, distinct and within a range of twice their number.
+    numbering: bool,
+}
 
-/// A column of numbers at a glance: (cells, low, high, whole, distinct, numbering).
+/// Summarises a column of numbers; counts up to `most` distinct cells.
 #[pyfunction]
 pub fn summary<'py>(
     py: Python<'py>,
     column: Source<'py>,
     w: Option<PyReadonlyArray1<'py, f64>>,
     most: usize,
-) -> PyResult<Look> {
+) -> PyResult<ColumnSummary> {
     let w = w.as_ref().map(slice).transpose()?;
     let column = column.column(View::Itself).map_err(raise)?;
     let s = py.detach(|| summarise(&column, w, most)).map_err(raise)?;
-    Ok((s.cells, s.low, s.high, s.whole, s.distinct, s.numbering))
+    let (cells, low, high) = (s.cells, s.low, s.high);
+    Ok(ColumnSummary { cells, low, high, whole: s.whole, distinct: s.distinct, numbering: s.numbering })
 }
 
 fn numbered<'py>(py: Python<'py>, (first, codes): (Vec<usize>, Vec<i32>)) -> (Integers<'py>, Codes<'py>) {
@@ -109,7 +126,7 @@ fn numbered<'py>(py: Python<'py>, (first, codes): (Vec<usize>, Vec<i32>)) -> (In
     (first.into_pyarray(py), codes.into_pyarray(py))
 }
 
-/// The rows where a new cell first stands, and a code for every row; -1 is missing.
+/// The rows where each distinct cell first occurs, and the code of every row; -1 is missing.
 #[pyfunction]
 pub fn encode_column<'py>(
     py: Python<'py>,
@@ -130,14 +147,16 @@ pub fn encode_column<'py>(
     }
 }
 
-/// The same for Python strings and None; None itself where another object is among them.
+/// Codes of Python strings in order of first appearance, -1 for a missing cell; None if any other object is among them.
 #[pyfunction]
 pub fn encode_objects<'py>(
     py: Python<'py>,
     objects: PyReadonlyArray1<'py, Py<PyAny>>,
 ) -> PyResult<Option<(Integers<'py>, Codes<'py>)>> {
+    check_layout(&objects)?;
     let objects = objects.as_array();
     let mut numbering = Numbering::new(objects.len());
+    let mut missing = MissingCells::default();
     for object in objects {
         let object = object.bind(py);
         let text = match object.cast::<PyString>() {
@@ -145,7 +164,7 @@ pub fn encode_objects<'py>(
                 Ok(text) => Some(text),
                 Err(_) => return Ok(None), // lone surrogates
             },
-            Err(_) if object.is_none() => None,
+            Err(_) if missing.contains(object)? => None,
             Err(_) => return Ok(None),
         };
         numbering.push(text);
@@ -153,27 +172,27 @@ pub fn encode_objects<'py>(
     Ok(Some(numbered(py, numbering.finish())))
 }
 
-/// Codes replaced by what they lead to; -1 stays.
+/// Looks every code up in `to`; -1 and codes beyond its end become -1.
 #[pyfunction]
-pub fn replaced<'py>(
+pub fn map_codes<'py>(
     py: Python<'py>,
     codes: PyReadonlyArray1<'py, i32>,
     to: PyReadonlyArray1<'py, i32>,
 ) -> PyResult<Codes<'py>> {
     let (codes, to) = (slice(&codes)?, slice(&to)?);
-    Ok(py.detach(|| labels::replaced(codes, to)).into_pyarray(py))
+    Ok(py.detach(|| labels::map_codes(codes, to)).into_pyarray(py))
 }
 
-/// The cells of some rows as floats; NaN is missing.
+/// The cells of the given rows as floats; NaN is missing.
 #[pyfunction]
-pub fn numbers_of<'py>(
+pub fn take_numbers<'py>(
     py: Python<'py>,
     column: Source<'py>,
     rows: PyReadonlyArray1<'py, i64>,
 ) -> PyResult<Bound<'py, PyArray1<f64>>> {
     let (column, rows) = (column.column(View::Itself).map_err(raise)?, slice(&rows)?);
     if rows.iter().any(|&row| row < 0 || row as usize >= column.rows()) {
-        return Err(PyValueError::new_err("there is no such row"));
+        return Err(PyValueError::new_err("a row index is out of range"));
     }
     let numbers: Vec<f64> = rows.iter().map(|&row| column.number(row as usize)).collect();
     Ok(numbers.into_pyarray(py))

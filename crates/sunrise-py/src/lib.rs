@@ -1,30 +1,33 @@
-//! The Python door to the kernels: match the dtype, borrow the arrays, release the GIL, map the faults.
+//! The Python module `sunrise._native`: matches dtypes, borrows arrays, releases the GIL, turns faults into exceptions.
 //!
-//! No arithmetic happens here. Nothing that Python can pass makes the kernels panic: whatever does not fit is
-//! a `ValueError`.
+//! All arithmetic is in sunrise-core. No argument from Python can make a native function panic: arguments that do not
+//! fit raise TypeError, ValueError, OverflowError or MemoryError.
 #![deny(unsafe_code)]
 
+mod accumulate;
 mod arrow;
+mod calibration;
 mod cells;
 mod columns;
-mod kernel;
+mod density;
+mod log_odds;
+mod objects;
 mod score;
-mod shares;
 mod text;
+mod weights;
 
-use cells::{slice, Cells, Reading};
+use cells::slice;
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::create_exception;
 use pyo3::exceptions::{PyMemoryError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use sunrise_core::fault::{CellFault, Fault};
-use sunrise_core::rows::Rows;
-use sunrise_core::{counts, labels, moments, stored, sums};
+use sunrise_core::labels;
 
 create_exception!(_native, CellError, PyValueError, "One cell cannot be used: (why, row, column, value).");
 create_exception!(_native, NotCanonical, PyValueError, "A sparse row names a column twice or out of order.");
 
-/// The exception a fault becomes.
+/// The exception of a fault.
 pub(crate) fn raise(fault: Fault) -> PyErr {
     match fault {
         Fault::Shape(text) => PyValueError::new_err(text),
@@ -47,7 +50,7 @@ type Floats<'py> = Bound<'py, PyArray1<f64>>;
 type Integers<'py> = Bound<'py, PyArray1<i64>>;
 type Codes<'py> = Bound<'py, PyArray1<i32>>;
 
-/// Labels that are integers of any width: the distinct ones in order, and a code for every row.
+/// The distinct integer labels in ascending order, and the code of every row.
 #[pyfunction]
 fn encode_integers<'py>(py: Python<'py>, y: &Bound<'py, PyAny>) -> PyResult<(Integers<'py>, Codes<'py>)> {
     macro_rules! attempt {
@@ -64,7 +67,7 @@ fn encode_integers<'py>(py: Python<'py>, y: &Bound<'py, PyAny>) -> PyResult<(Int
     Err(PyTypeError::new_err("labels must be a one-dimensional array of integers"))
 }
 
-/// Labels of `width` bytes each: the rows where a new one first stands, and a code for every row.
+/// The rows where each distinct label of `width` bytes first occurs, and the code of every row.
 #[pyfunction]
 fn encode_strings<'py>(
     py: Python<'py>,
@@ -77,123 +80,7 @@ fn encode_strings<'py>(
     Ok((first.into_pyarray(py), codes.into_pyarray(py)))
 }
 
-/// Rows and weight of every class.
-#[pyfunction]
-fn totals<'py>(
-    py: Python<'py>,
-    y: PyReadonlyArray1<'py, i32>,
-    w: Option<PyReadonlyArray1<'py, f64>>,
-    classes: usize,
-) -> PyResult<(Integers<'py>, Floats<'py>)> {
-    let (y, w) = (slice(&y)?, w.as_ref().map(slice).transpose()?);
-    let rows = Rows::new(y, w, classes).map_err(raise)?;
-    let (rows, weight) = py.detach(|| rows.totals()).map_err(raise)?;
-    Ok((rows.into_pyarray(py), weight.into_pyarray(py)))
-}
-
-type Missing<'py> = Option<(Integers<'py>, Floats<'py>)>;
-
-/// Sums of the cells per class and column, and rows and weight of the missing ones.
-#[pyfunction]
-fn sums_of<'py>(
-    py: Python<'py>,
-    x: Cells<'py>,
-    reading: Reading,
-    y: PyReadonlyArray1<'py, i32>,
-    w: Option<PyReadonlyArray1<'py, f64>>,
-    classes: usize,
-    threads: usize,
-) -> PyResult<(Floats<'py>, Missing<'py>)> {
-    let (y, w) = (slice(&y)?, w.as_ref().map(slice).transpose()?);
-    let rows = Rows::new(y, w, classes).map_err(raise)?;
-    let found = cells::dispatch!(&x, reading.0, py,
-        dense => sums::dense(&dense, rows, threads),
-        sparse => sums::sparse(&sparse, reading.0, rows, threads));
-    let sums = found.map_err(raise)?;
-    let (rows, weight) = sums.missing;
-    let missing = (!rows.is_empty()).then(|| (rows.into_pyarray(py), weight.into_pyarray(py)));
-    Ok((sums.x.into_pyarray(py), missing))
-}
-
-type Moments<'py> = (Integers<'py>, Floats<'py>, Floats<'py>, Floats<'py>, Floats<'py>);
-
-/// Rows, weight, anchor and the sums of x - a and (x - a)^2 per class and column.
-#[pyfunction]
-fn moments_of<'py>(
-    py: Python<'py>,
-    x: Cells<'py>,
-    reading: Reading,
-    y: PyReadonlyArray1<'py, i32>,
-    w: Option<PyReadonlyArray1<'py, f64>>,
-    classes: usize,
-    threads: usize,
-) -> PyResult<Moments<'py>> {
-    let (y, w) = (slice(&y)?, w.as_ref().map(slice).transpose()?);
-    let rows = Rows::new(y, w, classes).map_err(raise)?;
-    let found = cells::dispatch!(&x, reading.0, py,
-        dense => moments::dense(&dense, rows, threads),
-        sparse => moments::sparse(&sparse, rows, threads));
-    let m = found.map_err(raise)?;
-    Ok((
-        m.rows.into_pyarray(py),
-        m.seen.into_pyarray(py),
-        m.anchor.into_pyarray(py),
-        m.x.into_pyarray(py),
-        m.x2.into_pyarray(py),
-    ))
-}
-
-type Counts<'py> = (Integers<'py>, Integers<'py>, Integers<'py>, Floats<'py>);
-
-/// Where each column's levels begin, the levels, and their rows and weight per class.
-#[pyfunction]
-fn counts_of<'py>(
-    py: Python<'py>,
-    x: Cells<'py>,
-    y: PyReadonlyArray1<'py, i32>,
-    w: Option<PyReadonlyArray1<'py, f64>>,
-    classes: usize,
-    threads: usize,
-) -> PyResult<Counts<'py>> {
-    let (y, w) = (slice(&y)?, w.as_ref().map(slice).transpose()?);
-    let rows = Rows::new(y, w, classes).map_err(raise)?;
-    let found = cells::dispatch!(&x, sunrise_core::cells::Reading::REAL, py,
-        dense => counts::dense(&dense, rows, threads),
-        sparse => counts::sparse(&sparse, rows, threads));
-    let c = found.map_err(raise)?;
-    Ok((
-        c.offsets.into_pyarray(py),
-        c.codes.into_pyarray(py),
-        c.rows.into_pyarray(py),
-        c.weight.into_pyarray(py),
-    ))
-}
-
-/// The same of the counts from 1 of sparse rows, with the totals of the rows as one more column.
-#[pyfunction]
-fn stored_of<'py>(
-    py: Python<'py>,
-    x: Cells<'py>,
-    y: PyReadonlyArray1<'py, i32>,
-    w: Option<PyReadonlyArray1<'py, f64>>,
-    classes: usize,
-    threads: usize,
-) -> PyResult<Counts<'py>> {
-    let (y, w) = (slice(&y)?, w.as_ref().map(slice).transpose()?);
-    let rows = Rows::new(y, w, classes).map_err(raise)?;
-    let found = cells::dispatch!(&x, sunrise_core::cells::Reading::REAL, py,
-        _dense => Err(Fault::shape("dense cells are all stored")),
-        sparse => stored::sparse(&sparse, rows, threads));
-    let c = found.map_err(raise)?;
-    Ok((
-        c.offsets.into_pyarray(py),
-        c.codes.into_pyarray(py),
-        c.rows.into_pyarray(py),
-        c.weight.into_pyarray(py),
-    ))
-}
-
-/// The native kernels of Sunrise.
+/// The native functions of Sunrise.
 #[pymodule]
 fn _native(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add("CellError", m.py().get_type::<CellError>())?;
@@ -204,28 +91,37 @@ fn _native(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<arrow::ArrowColumn>()?;
     m.add_function(wrap_pyfunction!(arrow::arrow_column, m)?)?;
     m.add_function(wrap_pyfunction!(arrow::arrow_table, m)?)?;
+    m.add_class::<columns::ColumnSummary>()?;
     m.add_function(wrap_pyfunction!(columns::summary, m)?)?;
     m.add_function(wrap_pyfunction!(columns::encode_column, m)?)?;
     m.add_function(wrap_pyfunction!(columns::encode_objects, m)?)?;
-    m.add_function(wrap_pyfunction!(columns::replaced, m)?)?;
-    m.add_function(wrap_pyfunction!(columns::numbers_of, m)?)?;
-    m.add_function(wrap_pyfunction!(totals, m)?)?;
-    m.add_function(wrap_pyfunction!(sums_of, m)?)?;
-    m.add_function(wrap_pyfunction!(moments_of, m)?)?;
-    m.add_function(wrap_pyfunction!(counts_of, m)?)?;
-    m.add_function(wrap_pyfunction!(stored_of, m)?)?;
-    m.add_class::<kernel::KernelSums>()?;
+    m.add_function(wrap_pyfunction!(columns::map_codes, m)?)?;
+    m.add_function(wrap_pyfunction!(columns::take_numbers, m)?)?;
+    m.add_class::<accumulate::MomentSums>()?;
+    m.add_class::<accumulate::LevelCounts>()?;
+    m.add_function(wrap_pyfunction!(accumulate::class_totals, m)?)?;
+    m.add_function(wrap_pyfunction!(accumulate::accumulate_sums, m)?)?;
+    m.add_function(wrap_pyfunction!(accumulate::accumulate_moments, m)?)?;
+    m.add_function(wrap_pyfunction!(accumulate::count_levels, m)?)?;
+    m.add_function(wrap_pyfunction!(accumulate::count_row_totals, m)?)?;
+    m.add_class::<density::KernelSums>()?;
     m.add_class::<text::Alphabet>()?;
     m.add_class::<text::Words>()?;
     m.add_class::<text::TextCounter>()?;
-    m.add_function(wrap_pyfunction!(text::scaled, m)?)?;
-    m.add_function(wrap_pyfunction!(shares::documents_of, m)?)?;
-    m.add_function(wrap_pyfunction!(shares::odds, m)?)?;
-    m.add_function(wrap_pyfunction!(shares::odds_left_out, m)?)?;
+    m.add_class::<text::TokenCounts>()?;
+    m.add_function(wrap_pyfunction!(text::scale_counts, m)?)?;
+    m.add_function(wrap_pyfunction!(log_odds::count_documents, m)?)?;
+    m.add_function(wrap_pyfunction!(log_odds::log_odds, m)?)?;
+    m.add_function(wrap_pyfunction!(log_odds::log_odds_left_out, m)?)?;
+    m.add_class::<weights::DenseWeights>()?;
+    m.add_class::<weights::SparseWeights>()?;
+    m.add_class::<weights::LevelScores>()?;
+    m.add_class::<weights::PolyaWeights>()?;
+    m.add_class::<weights::KernelWeights>()?;
     m.add_function(wrap_pyfunction!(score::score, m)?)?;
     m.add_function(wrap_pyfunction!(score::normalise, m)?)?;
-    m.add_function(wrap_pyfunction!(score::own, m)?)?;
-    m.add_function(wrap_pyfunction!(score::loss, m)?)?;
-    m.add_function(wrap_pyfunction!(score::curvature, m)?)?;
+    m.add_function(wrap_pyfunction!(calibration::leave_one_out_scores, m)?)?;
+    m.add_function(wrap_pyfunction!(calibration::log_loss, m)?)?;
+    m.add_function(wrap_pyfunction!(calibration::log_loss_hessian, m)?)?;
     Ok(())
 }

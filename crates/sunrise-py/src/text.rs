@@ -1,30 +1,31 @@
-//! Texts from Python: borrow their UTF-8, ask Python where only it knows, and count without the GIL.
+//! Texts from Python: their UTF-8 is borrowed, and tokens are counted without the GIL.
 
 use crate::arrow::ArrowColumn;
-use crate::cells::slice;
-use crate::{raise, Floats, Integers};
+use crate::cells::{slice, slice_mut};
+use crate::objects::MissingCells;
+use crate::raise;
 use numpy::{IntoPyArray, PyArray1, PyArrayMethods, PyReadonlyArray1, PyReadwriteArray1};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyFloat, PyList, PyString};
+use pyo3::types::{PyBytes, PyList, PyString};
+use sunrise_core::parallel::{pieces, run};
 use sunrise_core::text::count::{count, Columns};
 use sunrise_core::text::hashed::Hashed;
 use sunrise_core::text::scale::{scale, Frequency, Scale};
 use sunrise_core::text::tokens::{Analyzer, Settings, Text};
 use sunrise_core::text::{alphabet, words};
-use sunrise_core::work::{pieces, run};
 
 /// Bytes below which one thread is faster than starting a second.
 const SMALL: usize = 1 << 16;
 
-/// What Python knows of the characters beyond ASCII.
+/// Python's tables of the characters beyond ASCII.
 #[pyclass(frozen, module = "sunrise._native")]
 pub struct Alphabet(alphabet::Alphabet);
 
 #[pymethods]
 impl Alphabet {
-    /// Word characters as half-open ranges, white space, and characters that lower-casing changes.
+    /// Word characters as half-open ranges, white space, and the lower case of characters that have one.
     #[new]
     fn new(words: Vec<(u32, u32)>, spaces: Vec<u32>, lower: Vec<(u32, Vec<u32>)>) -> PyResult<Self> {
         alphabet::Alphabet::new(&words, &spaces, lower).map(Alphabet).map_err(raise)
@@ -51,7 +52,7 @@ fn utf8<'py>(text: Bound<'py, PyString>) -> PyResult<Held<'py>> {
     Ok(Held::Bytes(bytes))
 }
 
-/// The string that some bytes are; those that are no UTF-8 are U+FFFD each.
+/// Decodes bytes; each sequence that is not UTF-8 becomes U+FFFD.
 fn string<'py>(py: Python<'py>, bytes: &[u8]) -> PyResult<Bound<'py, PyString>> {
     if let Ok(text) = std::str::from_utf8(bytes) {
         return Ok(PyString::new(py, text));
@@ -64,11 +65,11 @@ fn string<'py>(py: Python<'py>, bytes: &[u8]) -> PyResult<Bound<'py, PyString>> 
     Ok(decoded.cast_into::<PyString>()?)
 }
 
-/// One text, held while it is read.
+/// One text, kept alive while it is read.
 enum Held<'py> {
     Ascii(Bound<'py, PyString>),
     Bytes(Bound<'py, PyBytes>),
-    /// What Python has made of it: in lower case.
+    /// UTF-8 of the text in lower case, prepared by Python.
     Ready(Bound<'py, PyBytes>),
     Missing,
 }
@@ -84,13 +85,13 @@ impl Held<'_> {
     }
 }
 
-/// Distinct words with their positions.
+/// A list of distinct words that looks up their positions.
 #[pyclass(frozen, module = "sunrise._native")]
 pub struct Words(words::Words);
 
 #[pymethods]
 impl Words {
-    /// Words at their positions in a list; one that comes twice is refused.
+    /// The words of a list; refuses a word that occurs twice.
     #[new]
     fn new(list: &Bound<'_, PyList>) -> PyResult<Self> {
         let mut found = words::Words::default();
@@ -117,47 +118,55 @@ impl Words {
         self.0.len()
     }
 
-    /// The words as Python has them.
+    /// The words as Python strings.
     fn words<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<Py<PyAny>>>> {
         let word = |k| Ok(string(py, self.0.get(k).bytes())?.into_any().unbind());
         let words: PyResult<Vec<Py<PyAny>>> = (0..self.0.len()).map(word).collect();
         Ok(words?.into_pyarray(py))
     }
 
-    /// The position of a word, -1 where it is not there.
+    /// The position of a word; -1 if it is not in the list.
     fn find(&self, word: Bound<'_, PyString>) -> PyResult<i64> {
         let held = utf8(word)?;
         Ok(self.0.find(words::Key::new(held.text()?.bytes)).map_or(-1, i64::from))
     }
 }
 
-/// Counts what the settings say.
+/// Counts the tokens of texts.
 #[pyclass(frozen, module = "sunrise._native")]
 pub struct TextCounter {
     settings: Settings,
     binary: bool,
     hashed: Option<Hashed>,
-    /// Gives the alphabet; called only where a text is not ASCII.
+    /// Returns the alphabet; called only if a text is not ASCII.
     alphabet: Py<PyAny>,
-    /// Gives a text in lower case, and without accents if that is wanted.
+    /// Returns a text in lower case, and without accents if asked for.
     prepare: Py<PyAny>,
-    /// Whether all texts that are not ASCII must be prepared.
+    /// Whether accents are removed, so that Python must prepare every text that is not ASCII.
     accents: bool,
 }
 
-type Found<'py> = (
-    Integers<'py>,
-    Bound<'py, PyArray1<i32>>,
-    Floats<'py>,
-    Integers<'py>,
-    Bound<'py, PyArray1<bool>>,
-    Option<Words>,
-);
+/// Token counts of texts as a sparse matrix, a row for each text.
+#[pyclass(frozen, get_all, module = "sunrise._native")]
+pub struct TokenCounts {
+    /// Where each row begins in `indices` and `data`, and where the last one ends.
+    indptr: Py<PyArray1<i64>>,
+    /// Columns of the counts, in ascending order within a row.
+    indices: Py<PyArray1<i32>>,
+    /// The counts.
+    data: Py<PyArray1<f64>>,
+    /// Number of tokens of each text, whether in the vocabulary or not.
+    lengths: Py<PyArray1<i64>>,
+    /// Which texts are missing.
+    missing: Py<PyArray1<bool>>,
+    /// The words of the columns, if no vocabulary was given.
+    words: Option<Py<Words>>,
+}
 
 #[pymethods]
 impl TextCounter {
     #[new]
-    #[allow(clippy::too_many_arguments)] // each is a setting of its own
+    #[allow(clippy::too_many_arguments)] // one for each setting
     fn new(
         analyzer: &str,
         ngrams: (usize, usize),
@@ -186,15 +195,13 @@ impl TextCounter {
     }
 
     /// Counts the tokens of a list of texts, or of an Arrow column.
-    ///
-    /// (indptr, indices, data, lengths, missing, words or None)
     fn count<'py>(
         &self,
         py: Python<'py>,
         texts: &Bound<'py, PyAny>,
         vocabulary: Option<&Bound<'py, Words>>,
         threads: usize,
-    ) -> PyResult<Found<'py>> {
+    ) -> PyResult<TokenCounts> {
         if let Ok(column) = texts.cast::<ArrowColumn>() {
             return self.count_column(py, column.get(), vocabulary, threads);
         }
@@ -210,7 +217,7 @@ impl TextCounter {
     }
 }
 
-/// An error about one text, with its row.
+/// The error of one text with its row added.
 fn named(py: Python<'_>, error: PyErr, row: usize) -> PyErr {
     if error.is_instance_of::<PyTypeError>(py) {
         return PyTypeError::new_err(format!("row {row}: {}", error.value(py)));
@@ -218,9 +225,9 @@ fn named(py: Python<'_>, error: PyErr, row: usize) -> PyErr {
     error
 }
 
-/// Whether a text holds the capital sigma, whose lower case depends on what stands around it.
+/// Whether a text holds the capital sigma, whose lower case depends on the characters around it.
 fn has_sigma(bytes: &[u8]) -> bool {
-    // Many at a time without a branch, which the compiler makes vectors of.
+    // Blocks without a branch, which the compiler can vectorise.
     const MANY: usize = 256;
     let behind = bytes.get(1..).unwrap_or(&[]);
     bytes.chunks(MANY).zip(behind.chunks(MANY)).any(|(first, second)| {
@@ -230,7 +237,7 @@ fn has_sigma(bytes: &[u8]) -> bool {
 }
 
 impl TextCounter {
-    /// Whether only Python can lower-case a text that is not ASCII, or strip it of accents.
+    /// Whether Python must prepare a text that is not ASCII: to lower-case a sigma or to remove accents.
     fn needs_python(&self, bytes: &[u8]) -> bool {
         self.accents || (self.settings.lowercase && has_sigma(bytes))
     }
@@ -244,7 +251,7 @@ impl TextCounter {
         })
     }
 
-    /// A text of a list, as it is read.
+    /// A text of a list, ready to be read.
     fn hold<'py>(&self, object: Bound<'py, PyAny>) -> PyResult<Held<'py>> {
         let py = object.py();
         let object = match object.cast_into::<PyString>() {
@@ -256,7 +263,7 @@ impl TextCounter {
             }
             Err(error) => error.into_inner(),
         };
-        if object.is_none() || object.cast::<PyFloat>().is_ok_and(|x| x.value().is_nan()) {
+        if MissingCells::default().contains(&object)? {
             return Ok(Held::Missing);
         }
         let object = match object.cast_into::<PyBytes>() {
@@ -271,9 +278,6 @@ impl TextCounter {
             Err(error) => error.into_inner(),
         };
         let kind = object.get_type().name()?.to_string();
-        if kind == "NAType" || kind == "NaTType" {
-            return Ok(Held::Missing); // of pandas, which need not be there
-        }
         Err(PyTypeError::new_err(format!(
             "a text must be a str, or None where it is missing, and this is of type {kind}; \
              convert it with str(...) or leave it out"
@@ -286,7 +290,7 @@ impl TextCounter {
         column: &ArrowColumn,
         vocabulary: Option<&Bound<'py, Words>>,
         threads: usize,
-    ) -> PyResult<Found<'py>> {
+    ) -> PyResult<TokenCounts> {
         let Some(texts) = column.texts() else {
             return Err(PyTypeError::new_err(format!(
                 "texts must be strings, and this column is of type {}; convert it to strings first",
@@ -296,7 +300,7 @@ impl TextCounter {
         let rows = texts.rows();
         let bytes: usize = rows.iter().flatten().map(|text| text.len()).sum();
         let threads = if bytes < SMALL { 1 } else { threads };
-        // Which texts are not ASCII, and which of those Python must see.
+        // Which texts are not ASCII, and which of them Python must prepare.
         let look = |range: std::ops::Range<usize>| {
             let foreign = |row: &usize| rows[*row].is_some_and(|text| !text.is_ascii());
             let foreign: Vec<usize> = range.filter(foreign).collect();
@@ -330,7 +334,7 @@ impl TextCounter {
         missing: Vec<bool>,
         vocabulary: Option<&Bound<'py, Words>>,
         threads: usize,
-    ) -> PyResult<Found<'py>> {
+    ) -> PyResult<TokenCounts> {
         let alphabet = if ascii { None } else { Some(self.alphabet.bind(py).call0()?) };
         let alphabet = alphabet.as_ref().map(|alphabet| alphabet.cast::<Alphabet>()).transpose()?;
         let alphabet = alphabet.map(|alphabet| &alphabet.get().0);
@@ -344,31 +348,30 @@ impl TextCounter {
         let settings = &self.settings;
         let binary = self.binary;
         let found = py.detach(|| count(texts, settings, alphabet, &columns, threads)).map_err(raise)?;
-        // NumPy asks for large pages, which halve the time that it takes to write so much.
+        // NumPy requests huge pages, which halve the time of writing large arrays.
         let empty = |dtype| py.import("numpy")?.call_method1(intern!(py, "empty"), (found.cells(), dtype));
         let indices = empty("int32")?.cast_into::<PyArray1<i32>>()?;
         let data = empty("float64")?.cast_into::<PyArray1<f64>>()?;
         let (indptr, lengths, words) = {
-            let (mut i, mut d) = (indices.readwrite(), data.readwrite());
-            let scattered = |_| PyValueError::new_err("the room is not contiguous");
-            let (i, d) = (i.as_slice_mut().map_err(scattered)?, d.as_slice_mut().map_err(scattered)?);
+            let (mut i, mut d) = (indices.try_readwrite()?, data.try_readwrite()?);
+            let (i, d) = (slice_mut(&mut i)?, slice_mut(&mut d)?);
             py.detach(|| found.into_rows(i, d, binary, threads)).map_err(raise)?
         };
-        Ok((
-            indptr.into_pyarray(py),
-            indices,
-            data,
-            lengths.into_pyarray(py),
-            missing.into_pyarray(py),
-            words.map(Words),
-        ))
+        Ok(TokenCounts {
+            indptr: indptr.into_pyarray(py).unbind(),
+            indices: indices.unbind(),
+            data: data.unbind(),
+            lengths: lengths.into_pyarray(py).unbind(),
+            missing: missing.into_pyarray(py).unbind(),
+            words: words.map(|words| Py::new(py, Words(words))).transpose()?,
+        })
     }
 }
 
-/// Counts of documents, each scaled by its own words alone, or with a factor for every word before, into room.
+/// Writes the scaled counts of documents to `out`; `factors` multiply the counts of each word first.
 #[pyfunction]
 #[allow(clippy::too_many_arguments)]
-pub fn scaled<'py>(
+pub fn scale_counts<'py>(
     py: Python<'py>,
     counts: PyReadonlyArray1<'py, f64>,
     indices: PyReadonlyArray1<'py, i32>,
@@ -377,7 +380,7 @@ pub fn scaled<'py>(
     frequency: &str,
     length: f64,
     total: Option<f64>,
-    mut room: PyReadwriteArray1<'py, f64>,
+    mut out: PyReadwriteArray1<'py, f64>,
     threads: usize,
 ) -> PyResult<()> {
     let frequency = match frequency {
@@ -389,6 +392,6 @@ pub fn scaled<'py>(
     let (counts, indices, indptr) = (slice(&counts)?, slice(&indices)?, slice(&indptr)?);
     let factors = factors.as_ref().map(slice).transpose()?;
     let how = Scale { frequency, length, total };
-    let room = room.as_slice_mut().map_err(|_| PyValueError::new_err("the room is not contiguous"))?;
-    py.detach(|| scale(counts, indices, indptr, factors, how, room, threads)).map_err(raise)
+    let out = slice_mut(&mut out)?;
+    py.detach(|| scale(counts, indices, indptr, factors, how, out, threads)).map_err(raise)
 }

@@ -111,7 +111,7 @@ def encode(y: Labels) -> tuple[Labels, Codes]:
     if kind == "O":
         if (coded := _native.encode_objects(y)) is not None and (coded[1] >= 0).all():
             classes = sort(y[coded[0]])
-            return classes, _native.replaced(coded[1], locate(classes, y[coded[0]]).astype(np.int32))
+            return classes, _native.map_codes(coded[1], locate(classes, y[coded[0]]).astype(np.int32))
         classes = sort(y)
         position = {label: k for k, label in enumerate(classes.tolist())}
         return classes, np.fromiter((position[label] for label in y.tolist()), np.int32, len(y))

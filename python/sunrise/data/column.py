@@ -26,7 +26,7 @@ class Levels(NamedTuple):
         if len(set(names.tolist())) == len(names):
             return cls(names, np.ascontiguousarray(codes, np.int32))
         distinct, place = np.unique(names, return_inverse=True)
-        return cls(distinct, _native.replaced(np.ascontiguousarray(codes, np.int32), place.astype(np.int32)))
+        return cls(distinct, _native.map_codes(np.ascontiguousarray(codes, np.int32), place.astype(np.int32)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,7 +102,7 @@ class Column:
             return np.asarray(self.cells[rows], dtype=np.float64)
         places = np.arange(self.n_rows)[rows] if isinstance(rows, slice) else np.asarray(rows, np.int64)
         return (
-            np.full(len(places), np.nan) if self.kind == "empty" else _native.numbers_of(self.cells, places)
+            np.full(len(places), np.nan) if self.kind == "empty" else _native.take_numbers(self.cells, places)
         )
 
     def shown(self, row: int) -> Any:

@@ -173,7 +173,7 @@ def _object_column(name: Any, values: NDArray[Any]) -> Column:
                 f'astype(str), and missing cells None; or say families={{{name!r}: "categorical"}}.',
             )
         kind = next(iter(present), None)
-        # Strings with NaN or pd.NA among them, or such as Rust does not know (lone surrogates).
+        # Strings that Rust cannot hold (lone surrogates).
         distinct = {value: k for k, value in enumerate(dict.fromkeys(values[there].tolist()))}
         codes = np.array([distinct[v] if h else -1 for v, h in zip(values, there, strict=True)], np.int32)
         texts = list(distinct)

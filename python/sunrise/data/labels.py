@@ -182,7 +182,7 @@ def arrow_target(y: Any, n_rows: int) -> tuple[Labels, Codes] | None:
     plain = column.dtype.lower() if column.dtype.lower() in np.sctypeDict else None
     distinct = np.array(values, dtype=object if column.kind == "text" else plain)
     classes = labels.sort(_careful_labels(distinct) if distinct.dtype.kind == "f" else distinct)
-    return classes, _native.replaced(codes, labels.locate(classes, distinct).astype(np.int32))
+    return classes, _native.map_codes(codes, labels.locate(classes, distinct).astype(np.int32))
 
 
 def _careful_labels(y: NDArray[Any]) -> NDArray[Any]:

@@ -29,15 +29,15 @@ from sunrise.statistics.sums import Sums
 from sunrise.statistics.support import REAL, Support
 from sunrise.statistics.terms import COUNT, LEVEL, VALUE, X2, Term, X
 
-totals = totals_of = _native.totals
-loss = _native.loss
+totals = totals_of = _native.class_totals
+loss = _native.log_loss
 
 
 def curvature(cells: Floats, *rest: Any) -> Floats:
-    """The curvature of the loss in weights and offsets together."""
-    half = _native.curvature(cells, *rest)
-    size = math.isqrt(len(half))
-    lower = half.reshape(size, size)
+    """Hessian of the log loss in column weights and class offsets together."""
+    flat = _native.log_loss_hessian(cells, *rest)
+    size = math.isqrt(len(flat))
+    lower = flat.reshape(size, size)
     return np.asarray(lower + np.tril(lower, -1).T)
 
 
@@ -47,14 +47,14 @@ def _sums(block: Block, support: Support, y: Codes, w: Floats | None, n_classes:
         and len(support.views) > 1
         and not any(v.of(0.0) for v in support.views)
     ):
-        # The cells are checked as they are, so each view is added up apart.
+        # The support applies to the cells themselves, so each view is added up in a call of its own.
         readings = (support if view == X else REAL for view in support.views)
         parts = [
             _sums(block.seen_as(view), replace(reading, views=(X,)), y, w, n_classes, threads)
             for view, reading in zip(support.views, readings, strict=True)
         ]
         return Sums.interleave(parts)
-    x, missing = _native.sums_of(block.native(support.views), support.reading, y, w, n_classes, threads)
+    x, missing = _native.accumulate_sums(block.native(support.views), support, y, w, n_classes, threads)
     n, weight = totals(y, w, n_classes)
     rows, seen = n[:, None], weight[:, None]
     x = x.reshape(n_classes, -1)
@@ -68,16 +68,16 @@ def _moments(
     block: Block, support: Support, y: Codes, w: Floats | None, n_classes: int, threads: int
 ) -> Moments:
     cells = block.native(support.views)
-    parts: tuple[Any, ...] = _native.moments_of(cells, support.reading, y, w, n_classes, threads)
-    rows, seen, anchor, x, x2 = (a.reshape(n_classes, -1) for a in parts)
-    return Moments.of(rows, seen, x, x2, anchor)
+    m = _native.accumulate_moments(cells, support, y, w, n_classes, threads)
+    weight, x, x2, anchor = (part.reshape(n_classes, -1) for part in (m.weight, m.x, m.x2, m.anchor))
+    return Moments.of(m.rows.reshape(n_classes, -1), weight, x, x2, anchor)
 
 
 def _counts(
     block: Block, support: Support, y: Codes, w: Floats | None, n_classes: int, threads: int
 ) -> Counts:
-    offsets, codes, rows, weight = _native.counts_of(block.native(support.views), y, w, n_classes, threads)
-    return Counts(offsets, codes, rows.reshape(n_classes, -1), weight.reshape(n_classes, -1))
+    c = _native.count_levels(block.native(support.views), y, w, n_classes, threads)
+    return Counts(c.offsets, c.codes, c.rows.reshape(n_classes, -1), c.weight.reshape(n_classes, -1))
 
 
 def _row_counts(
@@ -85,14 +85,14 @@ def _row_counts(
 ) -> RowCounts:
     rest = y, w, n_classes, threads
     if isinstance(block, SparseBlock):
-        offsets, codes, rows, weight = _native.stored_of(block.native(support.views), *rest)
-        return RowCounts(offsets, codes, rows.reshape(n_classes, -1), weight.reshape(n_classes, -1))
+        c = _native.count_row_totals(block.native(support.views), *rest)
+        return RowCounts(c.offsets, c.codes, c.rows.reshape(n_classes, -1), c.weight.reshape(n_classes, -1))
     cells = _counts(block, support, *rest)
     totals = [np.nansum(block.numbers(rows), axis=1) for rows in array.pieces(block)]
     lengths = DenseBlock(np.concatenate([np.empty(0), *totals])[:, None])
     both = Counts.concatenate([cells, _counts(lengths, support, *rest)])
     n, weight = totals_of(y, w, n_classes)
-    # Zeros are the rows that are left over; what is left over of them was missing.
+    # Rows without a counted cell have a missing one.
     missing = n[:, None] - both.by_column(both.rows)
     absent = np.flatnonzero(missing[:, :-1].any(axis=0))
     kept = (both.codes > 0) | (both.column == both.n_columns - 1)
@@ -114,8 +114,8 @@ def _values(
     return array.accumulate(block, (VALUE,), support, y, w, n_classes, threads)  # type: ignore[return-value]
 
 
-#: Which kernel adds up which terms.
-_KERNELS: dict[tuple[Term, ...], Callable[..., Sums | Moments | Counts | Values]] = {
+#: The function that accumulates each combination of terms.
+_ACCUMULATORS: dict[tuple[Term, ...], Callable[..., Sums | Moments | Counts | Values]] = {
     (X,): _sums,
     (X, X2): _moments,
     (LEVEL,): _counts,
@@ -134,85 +134,110 @@ def accumulate(
     threads: int,
 ) -> Sums | Moments | Counts | Values:
     """Add up the terms of the cells, per class and column."""
-    kernel = _KERNELS[terms]
+    accumulator = _ACCUMULATORS[terms]
     try:
-        return kernel(block, support, codes, weight, n_classes, threads)
+        return accumulator(block, support, codes, weight, n_classes, threads)
     except _native.NotCanonical:
-        return kernel(block.canonical(), support, codes, weight, n_classes, threads)
+        return accumulator(block.canonical(), support, codes, weight, n_classes, threads)
 
 
-#: The arrays of a form as the kernels want them, made once for each form and kind of cells.
-_LAYOUTS: WeakKeyDictionary[Any, dict[str, tuple[Any, ...]]] = WeakKeyDictionary()
+Weights = (
+    _native.DenseWeights
+    | _native.SparseWeights
+    | _native.LevelScores
+    | _native.PolyaWeights
+    | _native.KernelWeights
+)
+
+#: The weights of each form for each kind of cells, made once. No estimator holds them, so that models can be pickled.
+_WEIGHTS: WeakKeyDictionary[Any, dict[str, Weights]] = WeakKeyDictionary()
 
 
-def _scored(block: Block, support: Support, form: Any) -> tuple[str, tuple[Any, ...]]:
-    """A block of cells with its form, as the scoring kernel takes them."""
+def _scoring_block(block: Block, support: Support, form: Any) -> tuple[Any, Support, Weights]:
+    """Return cells, support and weights of a block, as `_native.score` takes them."""
     kind = block.kind if form.kind == "linear" else form.kind
-    layouts = _LAYOUTS.setdefault(form, {})
-    if kind not in layouts:
-        layouts[kind] = _LAY_OUT[kind](form)
-    reading = () if kind == "table" else (support.reading,)
-    return kind, (block.native(support.views), *reading, *layouts[kind])
+    weights = _WEIGHTS.setdefault(form, {})
+    if kind not in weights:
+        weights[kind] = _MAKE_WEIGHTS[kind](form)
+    return block.native(support.views), support, weights[kind]
 
 
-def _dense(form: Linear) -> tuple[Any, ...]:
-    """Class after class, and what a complete row gets for being observed."""
-    parts = form.base, form.x, form.x2, form.anchor
-    constant = np.zeros(form.shape[0]) if form.base is None else form.base.sum(axis=1)
-    return constant, *(None if p is None else np.ascontiguousarray(p) for p in parts), form.compositional
+def dense_weights(form: Linear) -> _native.DenseWeights:
+    """Weights of a linear form for dense cells, classes x columns."""
+    base, x, x2, anchor = (
+        None if part is None else np.ascontiguousarray(part)
+        for part in (form.base, form.x, form.x2, form.anchor)
+    )
+    return _native.DenseWeights(_constant(form), base, x, x2, anchor, form.compositional)
 
 
-def _sparse(form: Linear) -> tuple[Any, ...]:
-    """Column after column, its classes together; a stored cell replaces the zero of its column."""
+def _constant(form: Linear) -> Floats:
+    """Sum of the base over the columns, for each class."""
+    return np.zeros(form.shape[0]) if form.base is None else np.asarray(form.base.sum(axis=1))
+
+
+def sparse_weights(form: Linear) -> _native.SparseWeights:
+    """Weights of a linear form for sparse cells, columns x classes; a stored cell replaces the zero of its column."""
     n_classes, n_columns = form.shape
 
-    def laid_out(part: Floats | None) -> Floats:
+    def by_column(part: Floats | None) -> Floats:
         return _padded(np.zeros((n_columns, n_classes)) if part is None else part.T)
 
     if form.x2 is None and form.anchor is None:
-        constant, zero = _dense(form)[0], None if form.base is None else laid_out(form.base)
-        return constant, np.zeros(n_classes), zero, laid_out(form.x), None, form.compositional
+        return _native.SparseWeights(
+            _constant(form),
+            np.zeros(n_classes),
+            zero=None if form.base is None else by_column(form.base),
+            x=by_column(form.x),
+            compositional=form.compositional,
+        )
     at_zero = form.cells(np.zeros((1, n_columns)))[0]
     constant = np.array([math.fsum(row) for row in at_zero])
     residue = np.array([math.fsum([*row, -c]) for row, c in zip(at_zero, constant, strict=True)])
-    about = [laid_out(part) for part in (form.base, form.anchor, form.x, form.x2)]
-    return constant, residue, laid_out(at_zero), None, about, form.compositional
+    about = [by_column(part) for part in (form.base, form.anchor, form.x, form.x2)]
+    return _native.SparseWeights(
+        constant, residue, by_column(at_zero), about=about, compositional=form.compositional
+    )
 
 
-def _table(form: Table) -> tuple[Any, ...]:
-    """Entry after entry; one more says nothing, for missing cells."""
+def level_scores(form: Table) -> _native.LevelScores:
+    """Scores by level; one more row of zeros is for missing cells."""
     values = _padded(form.values, more_rows=1)
-    return form.offsets, form.codes, form.sizes, values, form.values.shape[1], form.refuse_unseen
+    n_classes = form.values.shape[1]
+    return _native.LevelScores(form.offsets, form.codes, form.sizes, values, n_classes, form.refuse_unseen)
 
 
-def _polya(form: Polya) -> tuple[Any, ...]:
-    """Column after column; tiny and huge numbers are not to be multiplied."""
-    urns = form.concentration[:, form.known]
-    plain = bool(((urns > 1e-18) & (urns < 1e15)).all())
-    known = None if form.known.all() else np.ascontiguousarray(form.known)
-    return _padded(form.concentration.T), form.total, known, form.weight, plain
+def polya_weights(form: Polya) -> _native.PolyaWeights:
+    """Concentrations, columns x classes; tiny and huge ones must not be multiplied."""
+    used = form.concentration[:, form.known]
+    return _native.PolyaWeights(
+        _padded(form.concentration.T),
+        form.total,
+        known=None if form.known.all() else np.ascontiguousarray(form.known),
+        weight=form.weight,
+        moderate=bool(((used > 1e-18) & (used < 1e15)).all()),
+    )
 
 
-def _kernel(form: Density) -> tuple[Any, ...]:
-    """Sums of kernels, and how they make densities."""
-    return form.native()
+def kernel_weights(form: Density) -> _native.KernelWeights:
+    """Sums of kernels, and how they become densities."""
+    return _native.KernelWeights(*form.native())
 
 
-_LAY_OUT: dict[str, Callable[[Any], tuple[Any, ...]]] = {
-    "dense": _dense,
-    "sparse": _sparse,
-    "table": _table,
-    "polya": _polya,
-    "kernel": _kernel,
+_MAKE_WEIGHTS: dict[str, Callable[[Any], Weights]] = {
+    "dense": dense_weights,
+    "sparse": sparse_weights,
+    "table": level_scores,
+    "polya": polya_weights,
+    "kernel": kernel_weights,
 }
 
 
 def _padded(table: Floats, more_rows: int = 0) -> Floats:
-    """A table whose rows are padded with zeros to the groups of classes that the kernels add up together."""
+    """Return a table with its rows padded with zeros to whole groups of classes."""
     rows, n_classes = table.shape
     shape = rows + more_rows, -(-n_classes // _native.GROUP) * _native.GROUP
-    # Random look-ups touch fewest cache lines where rows begin on one; and NumPy asks for huge pages where it
-    # does not ask for zeros.
+    # ColumnProfile-ups touch the fewest cache lines if rows begin on one, and NumPy requests huge pages only for np.empty.
     space = np.empty(shape[0] * shape[1] + 8)
     start = -(space.ctypes.data // 8) % 8
     wide = space[start : start + shape[0] * shape[1]].reshape(shape)
@@ -223,22 +248,22 @@ def _padded(table: Floats, more_rows: int = 0) -> Floats:
 
 
 def _impossible(batch: Batch, supports: Any, forms: Any, n_classes: int, threads: int) -> Floats | None:
-    """How many impossible things every row holds under every class, where there may be any."""
+    """Number of impossible cells of every row under every class; None if no form has any."""
     parts = zip(batch.blocks, supports, forms, strict=True)
     held = [
         (block, support, form.impossible) for block, support, form in parts if form.impossible is not None
     ]
     if not held:
         return None
-    # Counts must be exact, and cells that replace the squares of zeros might leave dust: those zeros are written out.
-    clean: list[Any] = []
-    dusty: list[Any] = []
+    # Counts must be exact, but replacing the squares of zeros leaves rounding residue: these blocks are made dense.
+    exact: list[Any] = []
+    inexact: list[Any] = []
     for part in held:
-        (dusty if part[0].kind == "sparse" and part[2].x2 is not None else clean).append(part)
+        (inexact if part[0].kind == "sparse" and part[2].x2 is not None else exact).append(part)
     none, counts = np.zeros(n_classes), np.zeros((batch.n_rows, n_classes))
-    if clean:
-        _native.score([_scored(*part) for part in clean], none, none, counts, "joint", threads)
-    for block, support, form in dusty:
+    if exact:
+        _native.score([_scoring_block(*part) for part in exact], none, none, counts, "joint", threads)
+    for block, support, form in inexact:
         counts += array.summed(block, support, form, n_classes)
     return counts
 
@@ -265,42 +290,45 @@ def score(
 
 
 def own(block: Block, support: Support, y: Codes, removal: Removal, threads: int) -> Floats:
-    """The score of every row for its own class once it is taken out; NaN where nothing would be left."""
+    """Score of every row for its own class after the row is subtracted; NaN if that leaves no variance."""
     base, anchor, q, p = (np.ascontiguousarray(part) for part in removal)
     cells, constant = block.native(support.views), base.sum(axis=1)
-    return _native.own(cells, support.reading, y, constant, base, anchor, q, p, threads)
+    return _native.leave_one_out_scores(cells, support, y, constant, base, anchor, q, p, threads)
 
 
 def documents(
     block: SparseBlock, codes: Codes, weight: Floats, n_classes: int, threads: int
 ) -> tuple[NDArray[np.int64], Floats]:
-    """Documents with every word and sums of what it counts, classes x (1 + words), the documents themselves first."""
-    # NumPy asks for large pages where it does not ask for zeros, and these tables are large.
+    """Number of documents with each word and sums of its counts, classes x (1 + words).
+
+    The first column has the number and the weight of all documents.
+    """
+    # NumPy requests huge pages only for np.empty, and these tables are large.
     shape = n_classes, block.shape[1] + 1
-    found, sums = np.empty(shape, np.int64), np.empty(shape)
-    _native.documents_of(block.native((X,)), codes, weight, n_classes, found, sums, threads)
-    return found, sums
+    n_documents, sums = np.empty(shape, np.int64), np.empty(shape)
+    _native.count_documents(block.native((X,)), codes, weight, n_classes, n_documents, sums, threads)
+    return n_documents, sums
 
 
 def odds(x: Floats, alpha: float) -> Floats:
-    """Log of the shares of every class over those of all others, classes x columns; they lie column by column."""
+    """Log odds of every column between a class and all others, classes x columns, in Fortran order."""
     n_classes, n_columns = x.shape
-    room = np.empty((n_columns, -(-n_classes // _native.GROUP) * _native.GROUP))
+    out = np.empty((n_columns, -(-n_classes // _native.GROUP) * _native.GROUP))
     if n_columns:
-        _native.odds(np.ascontiguousarray(x), alpha, room, threads_for(None, x.size))
-    return room[:, :n_classes].T
+        _native.log_odds(np.ascontiguousarray(x), alpha, out, threads_for(None, x.size))
+    return out[:, :n_classes].T
 
 
 def odds_left_out(
     block: SparseBlock, y: Codes, w: Floats, x: Floats, alpha: float, log_odds: Floats, threads: int
 ) -> Floats:
-    """Scores of rows by such odds where their own counts are taken out first, rows x classes."""
+    """Scores of rows by log odds after their own counts are subtracted, rows x classes."""
     cells, table = block.native((X,)), log_odds.T
     if table.shape[1] % _native.GROUP or not table.flags.c_contiguous:
         table = _padded(table)
-    room = np.empty(table.shape)
-    found = _native.odds_left_out(cells, y, w, np.ascontiguousarray(x), alpha, table, room, threads)
-    return found.reshape(len(y), -1)
+    scratch = np.empty(table.shape)
+    scores = _native.log_odds_left_out(cells, y, w, np.ascontiguousarray(x), alpha, table, scratch, threads)
+    return scores.reshape(len(y), -1)
 
 
 def normalise(scores: Floats, fallback: Floats, output: Any) -> tuple[Floats, int]:
@@ -309,7 +337,7 @@ def normalise(scores: Floats, fallback: Floats, output: Any) -> tuple[Floats, in
 
 
 def _by_cells(block: Block, form: Form) -> bool:
-    """Whether no kernel goes through the rows: a function scores the cells; sparse ones are written out for it."""
+    """Whether Python scores the cells, because no native routine does; sparse cells are made dense for it."""
     return form.kind == "pointwise" or (form.kind == "kernel" and block.kind == "sparse")
 
 
@@ -330,16 +358,16 @@ def _score(
         if form.kind == "kernel":
             form.sums.native(threads)
     pointwise = [part for part in parts if _by_cells(part[0], part[2])]
-    blocks = [_scored(*part[:2], part[2].finite) for part in parts if not _by_cells(part[0], part[2])]
+    blocks = [_scoring_block(*part[:2], part[2].finite) for part in parts if not _by_cells(part[0], part[2])]
     if forbidden is None and not pointwise:
         # One pass straight to the output.
-        room: NDArray[Any] = np.empty(n, np.int64) if output is None else np.empty((n, n_classes))
+        out: NDArray[Any] = np.empty(n, np.int64) if output is None else np.empty((n, n_classes))
         impossible, incomplete = _native.score(
-            blocks, log_prior, fallback, room, output or "joint", threads, own
+            blocks, log_prior, fallback, out, output or "joint", threads, own
         )
         if not incomplete:
-            return room, impossible
-    # Rows whose missing cells change the weight of the others are scored anew before all are normalised.
+            return out, impossible
+    # Missing cells change the weights of the other cells of their row: these rows are scored again in Python.
     values = np.empty((n, n_classes))
     _, incomplete = _native.score(blocks, log_prior, fallback, values, "joint", threads)
     if incomplete:

@@ -187,7 +187,7 @@ class LevelReader(Reader):
         names, codes = levels(column, family.missing == "level", n_jobs)
         beyond = len(positions)
         to = np.array([positions.get(name, beyond) for name in names], np.int32)
-        codes = _native.replaced(codes, to)
+        codes = _native.map_codes(codes, to)
         if to.max(initial=-1) < beyond:
             return codes, None
         unseen = codes == beyond

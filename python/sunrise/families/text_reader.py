@@ -89,7 +89,7 @@ def _scale(counted: Counted, family: Any, weight: Floats | None, n_jobs: int | N
     if how != ("count", 0.0, None) or weight is not None:
         data = np.empty(len(counted.data))
         n_threads = threads(n_jobs, len(counted.data))
-        _native.scaled(counted.data, counted.indices, counted.indptr, weight, *how, data, n_threads)
+        _native.scale_counts(counted.data, counted.indices, counted.indptr, weight, *how, data, n_threads)
     wide = np.int32 if len(data) < 2**31 else np.int64
     indices, indptr = (a.astype(wide, copy=False) for a in (counted.indices, counted.indptr))
     missing: Mask | None = counted.missing if counted.missing.any() else None

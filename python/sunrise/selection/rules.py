@@ -121,14 +121,15 @@ def profile_numbers(
 ) -> ColumnProfile:
     """Profile a numeric column; `dispersion` computes variance over mean within the classes when it is needed."""
     try:
-        cells, low, high, whole, distinct, numbering = _native.summary(
-            column.cells, accumulator.weight, MOST_LEVELS
-        )
+        s = _native.summary(column.cells, accumulator.weight, MOST_LEVELS)
     except _native.CellError as error:
         refuse_cell(accumulator.who, [column.name], error.args, REAL)
-    if whole and max(abs(low), abs(high)) >= 2**53:  # floats cannot tell these apart
+    distinct = s.distinct
+    if s.whole and max(abs(s.low), abs(s.high)) >= 2**53:  # floats cannot tell these apart
         distinct = len(column.levels.names)
-    return ColumnProfile(column.kind, cells, distinct, low, high, whole, numbering, spread=dispersion)
+    return ColumnProfile(
+        column.kind, s.cells, distinct, s.low, s.high, s.whole, s.numbering, spread=dispersion
+    )
 
 
 def profile_levels(counts: Counts) -> ColumnProfile:

@@ -34,11 +34,6 @@ class Support:
     grid: tuple[float, float, int] | None = None
 
     @property
-    def reading(self) -> tuple[float | None, float, float, bool]:
-        """What the native kernels need to know to read a cell."""
-        return self.above, self.lowest, self.highest, self.whole
-
-    @property
     def plain(self) -> bool:
         """Whether the one view of a cell is the cell itself."""
         return self.views == (X,)

@@ -192,12 +192,12 @@ class WordCounter:
         # How much work it is, only the native code sees; one text is never shared out.
         n_threads = threads(n_jobs, SMALL) if len(texts) > 1 else 1
         known = None if vocabulary is None else vocabulary.native
-        indptr, indices, data, lengths, missing, found = self._native.count(texts, known, n_threads)
-        if found is not None:
-            vocabulary = Vocabulary.of(found)
+        c = self._native.count(texts, known, n_threads)
+        if c.words is not None:
+            vocabulary = Vocabulary.of(c.words)
         columns = len(vocabulary) if vocabulary is not None else 1 << (self.hash_bits or 0)
-        counted = Counted(indptr, indices, data, lengths, missing, vocabulary, columns)
-        return self._pruned(counted) if found is not None and self.prunes else counted
+        counted = Counted(c.indptr, c.indices, c.data, c.lengths, c.missing, vocabulary, columns)
+        return self._pruned(counted) if c.words is not None and self.prunes else counted
 
     def _pruned(self, counted: Counted) -> Counted:
         """The counts of words that are neither too rare nor too frequent."""

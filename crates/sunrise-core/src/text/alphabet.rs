@@ -1,28 +1,28 @@
-//! What is known of characters beyond ASCII: the tables come from whoever owns the strings, because Unicode
-//! versions differ and the answers must not.
+//! Properties of characters beyond ASCII. The tables come from Python, because Unicode
+//! versions differ and the results must not.
 
 use crate::fault::Fault;
 
-/// Code points there are.
+/// Number of code points.
 const ALL: usize = 0x11_0000;
-/// The code point that stands for bytes that are no UTF-8.
+/// The replacement character, for bytes that are not UTF-8.
 const BROKEN: u32 = 0xFFFD;
 
 const WORD: u32 = 1 << 31;
 const SPACE: u32 = 1 << 30;
-/// Set where lower-casing gives several characters; the rest of the entry is then a place in `several`.
+/// Set if lower-casing gives several characters; the rest of the entry is then an index into `several`.
 const SEVERAL: u32 = 1 << 29;
 const REST: u32 = SEVERAL - 1;
 
-/// Which characters make words, which are white space, and what they are in lower case.
+/// Which characters are word characters or white space, and their lower case.
 pub struct Alphabet {
-    /// Per code point the lower-case one and the marks above.
+    /// For each code point its lower case and the flags above.
     table: Vec<u32>,
     several: Vec<Vec<u32>>,
 }
 
 impl Alphabet {
-    /// The alphabet with these word characters (half-open ranges), white space, and lower-casings.
+    /// Makes the tables from word characters (half-open ranges), white space and lower-case mappings.
     pub fn new(words: &[(u32, u32)], spaces: &[u32], lower: Vec<(u32, Vec<u32>)>) -> Result<Self, Fault> {
         let none = || Fault::shape("there is no such character");
         let mut table: Vec<u32> = (0..ALL as u32).collect();
@@ -56,7 +56,7 @@ impl Alphabet {
         self.table.get(character as usize).copied().unwrap_or(0)
     }
 
-    /// Whether a character makes words.
+    /// Whether a character is a word character.
     #[inline(always)]
     pub fn is_word(&self, character: u32) -> bool {
         self.entry(character) & WORD != 0
@@ -79,10 +79,10 @@ impl Alphabet {
     }
 }
 
-/// The character that some bytes begin with, and how many of them it takes.
+/// The first character of some bytes, and its length in bytes.
 ///
-/// Bytes that are no UTF-8 are one U+FFFD for each longest beginning of a character, as Python's decoder has it;
-/// only surrogates pass.
+/// Bytes that are not UTF-8 give one U+FFFD for each maximal prefix of a character, as in Python's decoder;
+/// surrogates are accepted.
 #[inline(always)]
 pub fn decode(bytes: &[u8]) -> (u32, usize) {
     if let [first @ 0xC2..=0xDF, second @ 0x80..=0xBF, ..] = *bytes {
@@ -108,7 +108,7 @@ pub fn decode(bytes: &[u8]) -> (u32, usize) {
     for k in 2..=more {
         let next = at(k);
         if next & 0xC0 != 0x80 {
-            // Half a surrogate is no beginning of a character for Python.
+            // Python does not count the first bytes of a surrogate as a prefix.
             return (BROKEN, if first == 0xED && second >= 0xA0 { 1 } else { k });
         }
         character = (character << 6) | (next & 0x3F);
@@ -116,7 +116,7 @@ pub fn decode(bytes: &[u8]) -> (u32, usize) {
     (character, more + 1)
 }
 
-/// A character as bytes, and how many of them it takes; a surrogate takes three.
+/// The bytes of a character, and their number; a surrogate has three.
 #[inline(always)]
 pub fn encode(character: u32) -> ([u8; 4], usize) {
     let tail = |shift: u32| 0x80 | ((character >> shift) & 0x3F) as u8;
@@ -128,7 +128,7 @@ pub fn encode(character: u32) -> ([u8; 4], usize) {
     }
 }
 
-/// How many bytes the character takes that begins with this one, in bytes that [`encode`] made.
+/// Length of the character with this first byte, in bytes from [`encode`].
 #[inline(always)]
 pub fn width(first: u8) -> usize {
     match first {
@@ -146,7 +146,7 @@ pub(crate) mod tests {
     use proptest::prelude::*;
     use std::sync::LazyLock;
 
-    /// What Rust itself knows, which is near enough for tests.
+    /// Rust's own tables, which are close enough for tests.
     pub(crate) fn rust() -> &'static Alphabet {
         static KNOWN: LazyLock<Alphabet> = LazyLock::new(|| {
             let each = || (0..ALL as u32).filter_map(|c| char::from_u32(c).map(|character| (c, character)));

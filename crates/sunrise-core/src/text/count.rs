@@ -1,42 +1,42 @@
 //! Texts to sparse counts.
 
 use crate::fault::Fault;
+use crate::parallel::run;
 use crate::text::alphabet::Alphabet;
 use crate::text::hashed::Hashed;
 use crate::text::merge::merge;
-use crate::text::order::{bits, sort};
+use crate::text::sort::{bits, sort};
 use crate::text::tally::Tally;
 use crate::text::tokens::{Reader, Settings, Text};
 use crate::text::words::{Key, Words};
-use crate::work::run;
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Which words have which columns.
+/// The columns of the words.
 pub enum Columns<'a> {
-    /// All words that are found, in the order of code points.
+    /// All words of the texts, in the order of code points.
     Found,
-    /// These words; others are counted in the lengths only.
+    /// A given vocabulary; other words count towards the lengths only.
     Known(&'a Words),
-    /// All words, by a hash.
+    /// A column for each hash value.
     Hashed(Hashed),
 }
 
-/// Counts of texts as they were found, to be laid out as a sparse matrix.
+/// Counts of texts in the numbering of the workers, to be written as a sparse matrix.
 pub struct Counted {
     parts: Vec<Part>,
-    /// From the numbers of each worker to columns.
+    /// The column of each number, for each worker.
     to: Option<Vec<Vec<u32>>>,
     columns: usize,
     words: Option<Words>,
 }
 
-/// Where each row of a sparse matrix begins, the tokens per row, known or not, and the words that were found.
+/// Row offsets of a sparse matrix, the number of tokens of each row, and the words of the columns.
 pub type Rows = (Vec<i64>, Vec<i64>, Option<Words>);
 
-/// Gives words numbers.
+/// Maps words to numbers.
 trait Number: Send {
-    /// Calls `put` with the numbers of words that have one.
+    /// Calls `put` with the numbers of the words that have one.
     fn numbers(&mut self, words: &[Key], put: impl FnMut(u32));
 }
 
@@ -61,7 +61,7 @@ impl Number for Hashed {
     }
 }
 
-/// The counts of some rows that follow each other.
+/// The counts of consecutive rows.
 struct Part {
     block: usize,
     worker: usize,
@@ -72,7 +72,7 @@ struct Part {
 
 /// Counts the tokens of texts, on up to `threads` threads.
 ///
-/// Who counts which texts is left to chance, and the result does not depend on it: words are sorted in the end,
+/// Which worker counts which texts varies, but the result does not: words are sorted at the end,
 /// and counts are whole numbers.
 pub fn count(
     texts: &[Text],
@@ -105,12 +105,12 @@ pub fn count(
     }
 }
 
-/// Cuts texts into blocks of about as many bytes each.
+/// Cuts texts into blocks of about equal numbers of bytes.
 fn blocks(texts: &[Text]) -> Vec<Range<usize>> {
     const BYTES: usize = 1 << 17;
     let (mut found, mut start, mut bytes) = (Vec::new(), 0, 0);
     for (row, text) in texts.iter().enumerate() {
-        bytes += text.bytes.len() + 16; // an empty text is some work too
+        bytes += text.bytes.len() + 16; // an empty text takes some time too
         if bytes >= BYTES {
             found.push(start..row + 1);
             (start, bytes) = (row + 1, 0);
@@ -122,7 +122,7 @@ fn blocks(texts: &[Text]) -> Vec<Range<usize>> {
     found
 }
 
-/// The counts of all blocks in order, and what has given the numbers.
+/// The counts of all blocks in order, and the numberings of the workers.
 fn parts<'a, N: Number>(
     texts: &[Text],
     blocks: &[Range<usize>],
@@ -135,7 +135,7 @@ fn parts<'a, N: Number>(
     let tasks: Vec<(usize, N)> = numbers.into_iter().enumerate().collect();
     let done = run(tasks.len(), tasks, |(worker, mut numbers)| {
         let mut reader = reader();
-        // A token takes some six bytes; a table that is mostly waiting to be used is not worth its while.
+        // A token takes about six bytes: a table longer than the number of tokens does not pay.
         let mut tally = Tally::new(columns, bytes / 8);
         let mut parts = Vec::new();
         loop {
@@ -168,12 +168,12 @@ fn parts<'a, N: Number>(
 }
 
 impl Counted {
-    /// Cells that are not 0.
+    /// Number of stored cells.
     pub fn cells(&self) -> usize {
         self.parts.iter().map(|part| part.counts.len()).sum()
     }
 
-    /// Lays the rows out: columns in order within a row, and how often, or 1. The room is the caller's.
+    /// Writes the sparse matrix: columns in ascending order within a row, and counts, or 1 if `binary`.
     pub fn into_rows(
         self,
         indices: &mut [i32],

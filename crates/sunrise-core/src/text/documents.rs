@@ -1,14 +1,14 @@
-//! How many documents of a class hold a word, and the sum of what it counts there.
+//! Number of documents of each class with each word, and sums of its counts.
 
 use crate::cells::Cell;
 use crate::csr::{Csr, Index};
 use crate::fault::Fault;
+use crate::parallel::run;
 use crate::rows::Rows;
-use crate::work::run;
 
-/// Documents with every word and sums of what it counts, classes x (1 + words): the first are the documents themselves.
+/// Writes the number of documents with each word and the sums of its counts, classes x (1 + words).
 ///
-/// The room is the caller's, whatever it holds.
+/// The first column has the number and the weight of all documents.
 pub fn documents<T: Cell, I: Index>(
     x: &Csr<T, I>,
     rows: Rows,

@@ -1,9 +1,9 @@
-//! A piece of text in lower case, with a mark on every byte that belongs to a word.
+//! Text in lower case, with a bit for every byte that belongs to a word.
 
 use crate::text::alphabet::{decode, encode, Alphabet};
 
 const HIGH: u64 = 0x8080_8080_8080_8080;
-/// Bytes beyond the end that may be read, so that a word can be loaded whole.
+/// Readable bytes after the end, so that a word can be loaded in one step.
 pub const PAD: usize = 16;
 
 /// One byte eight times.
@@ -30,10 +30,10 @@ fn eight(x: u64, lower: bool) -> (u64, u64) {
     (if lower { x | (letter >> 2) } else { x }, bits)
 }
 
-/// A piece of text in lower case, with a mark on every byte that belongs to a word.
+/// A piece of text in lower case, with a bit for every byte that belongs to a word.
 #[derive(Default)]
 pub struct Folded {
-    /// The text, and room behind it.
+    /// The text, and padding after it.
     text: Vec<u8>,
     /// A bit for every byte of it.
     words: Vec<u64>,
@@ -41,18 +41,18 @@ pub struct Folded {
 }
 
 impl Folded {
-    /// The text, and at least [`PAD`] bytes of room behind it.
+    /// The text, and at least [`PAD`] bytes of padding after it.
     pub fn text(&self) -> &[u8] {
         &self.text
     }
 
-    /// Bytes of the text without the room.
+    /// Length of the text without the padding.
     pub fn length(&self) -> usize {
         self.length
     }
 
-    /// Reads a piece of text in place of what was here before. Without an alphabet, characters beyond ASCII are
-    /// no word characters and have no lower case.
+    /// Replaces the text by a new piece. Without an alphabet, characters beyond ASCII are
+    /// not word characters and are not lower-cased.
     pub fn read(&mut self, bytes: &[u8], lower: bool, alphabet: Option<&Alphabet>) {
         let used = (self.length / 64 + 2).min(self.words.len());
         self.words[..used].fill(0);
@@ -147,7 +147,7 @@ impl Folded {
         rest
     }
 
-    /// Appends one character, and keeps room for the `rest`.
+    /// Appends one character and reserves space for the `rest`.
     #[inline(always)]
     fn put(&mut self, character: u32, word: bool, rest: &[u8]) {
         self.make_room(rest.len());
@@ -158,11 +158,11 @@ impl Folded {
         self.mark(if word { (1 << n) - 1 } else { 0 }, n);
     }
 
-    /// Calls `put` with the beginning and the end of every longest run of word characters.
+    /// Calls `put` with the start and end of every maximal run of word characters.
     #[inline(always)]
     pub fn runs(&self, mut put: impl FnMut(usize, usize)) {
         let (mut before, mut start, mut inside) = (0, 0, false);
-        // One more than there are, for the last run to end.
+        // One element more, so that the last run ends.
         for (k, &word) in self.words.iter().take(self.length / 64 + 1).enumerate() {
             let mut edges = word ^ ((word << 1) | before);
             before = word >> 63;

@@ -1,8 +1,8 @@
-//! Columns for words that nobody has seen before: a hash of their bytes that never changes.
+//! Columns by a fixed hash of the words, without a vocabulary.
 
 /// Words by a hash of their bytes: 64-bit FNV-1a, its halves joined by exclusive or, and the lowest bits of that.
 ///
-/// The same on every machine and for ever: models that were fitted to such columns depend on it.
+/// The hash is the same on every machine and must never change: fitted models depend on it.
 #[derive(Clone, Copy)]
 pub struct Hashed {
     mask: u32,
@@ -14,7 +14,7 @@ impl Hashed {
         Hashed { mask: (1 << bits.min(31)) - 1 }
     }
 
-    /// How many columns there are.
+    /// Number of columns.
     pub fn columns(self) -> usize {
         self.mask as usize + 1
     }

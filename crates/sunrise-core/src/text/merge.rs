@@ -1,11 +1,11 @@
-//! The vocabularies of several workers as one, in the order of code points.
+//! Merges the vocabularies of several workers in the order of code points.
 
 use crate::fault::Fault;
+use crate::parallel::run;
 use crate::text::words::Words;
-use crate::work::run;
 use std::cmp::Ordering;
 
-/// A word of some worker, with the first bytes of it as a number.
+/// A word of a worker, with its first eight bytes as a number.
 #[derive(Clone, Copy, Default)]
 struct Place {
     rank: u64,
@@ -13,11 +13,11 @@ struct Place {
     number: u32,
 }
 
-/// All words in order, and per worker the places of its words among them.
+/// All words in order, and for each worker the positions of its words among them.
 pub fn merge(found: &[Words], threads: usize) -> Result<(Words, Vec<Vec<u32>>), Fault> {
     let word = |place: &Place| found[place.worker as usize].get(place.number as usize);
     let compare = |a: &Place, b: &Place| {
-        // Equal first bytes decide nothing: a word may go on, or end in a zero.
+        // Equal first bytes do not mean equal words: a word may be longer, or end in a zero byte.
         a.rank.cmp(&b.rank).then_with(|| word(a).compare(&word(b)))
     };
     let workers: Vec<usize> = (0..found.len()).collect();
@@ -25,7 +25,7 @@ pub fn merge(found: &[Words], threads: usize) -> Result<(Words, Vec<Vec<u32>>), 
         let words = &found[worker];
         let place = |k| Place { rank: words.rank(k), worker: worker as u32, number: k as u32 };
         let mut places: Vec<Place> = (0..words.len()).map(place).collect();
-        // First by what can be compared at once, then those that are equal so far.
+        // Sorted by the first eight bytes, then by the whole word where these are equal.
         places.sort_unstable_by_key(|place| place.rank);
         places.chunk_by_mut(|a, b| a.rank == b.rank).for_each(|equal| {
             if equal.len() > 1 {

@@ -1,9 +1,9 @@
-//! Counts of one document, scaled on their own.
+//! Scales the counts of each document.
 
 use crate::fault::Fault;
-use crate::work::run;
+use crate::parallel::run;
 
-/// What a word that stands in a document n times counts.
+/// How the n occurrences of a word in a document are counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Frequency {
     /// n.
@@ -17,18 +17,18 @@ pub enum Frequency {
 /// How documents are scaled.
 #[derive(Clone, Copy, Debug)]
 pub struct Scale {
-    /// What a word counts.
+    /// How occurrences are counted.
     pub frequency: Frequency,
-    /// The power of the Euclidean length of a document that its words are divided by.
+    /// The power of its Euclidean length that a document is divided by.
     pub length: f64,
-    /// What the words of a document are to sum up to then.
+    /// The sum that the counts of a document are scaled to, if any.
     pub total: Option<f64>,
 }
 
-/// Documents that are scaled together.
+/// Documents of one task.
 const MANY: usize = 256;
 
-/// Scales the counts of documents that begin where `indptr` says, each count times the factor of its column if given.
+/// Scales the counts of documents; `factors`, if given, multiply the counts of each column first.
 pub fn scale(
     counts: &[f64],
     indices: &[i32],
@@ -49,7 +49,7 @@ pub fn scale(
             return Err(Fault::shape("a word has no factor"));
         }
     }
-    // Counts are small whole numbers, nearly all of them.
+    // Nearly all counts are small whole numbers.
     let logs: Vec<f64> = (0..256).map(|n| f64::from(n).ln_1p()).collect();
     let count = |n: f64| match how.frequency {
         Frequency::Count => n,

@@ -1,15 +1,15 @@
 //! How often each number occurs in one row.
 
-/// How often each number occurs in one row; used again for the next one.
+/// Counts how often each number occurs in a row; reused for the next row.
 pub enum Tally {
-    /// Numbers look up themselves: quick, and as long as there are numbers.
+    /// Indexed by the number: fast, with a table as long as the largest number.
     Direct(Direct),
-    /// Numbers are hashed: it costs as much as the row is long, whatever the numbers are.
+    /// Hashed: the cost depends on the length of the row only.
     Hashed(Hashed),
 }
 
 impl Tally {
-    /// A tally for numbers below `most`, for so many of them in all rows together. The most may grow.
+    /// A tally for numbers below `most` (larger ones are allowed), where all rows together have about `all` of them.
     pub fn new(most: usize, all: usize) -> Self {
         if most <= all {
             Tally::Direct(Direct { places: vec![0; most], counts: Vec::new(), n: 0 })
@@ -18,7 +18,7 @@ impl Tally {
         }
     }
 
-    /// Counts numbers once more.
+    /// Adds one to the count of each number.
     #[inline(always)]
     pub fn add(&mut self, numbers: &[u32]) {
         match self {
@@ -27,7 +27,7 @@ impl Tally {
         }
     }
 
-    /// The numbers of the row and how often each occurred; the next row begins.
+    /// Appends the numbers of the row with their counts, and begins the next row.
     pub fn take(&mut self, into: &mut Vec<(u32, u32)>) {
         match self {
             Tally::Direct(tally) => tally.take(into),
@@ -36,11 +36,11 @@ impl Tally {
     }
 }
 
-/// A tally where numbers look up themselves.
+/// A tally indexed by the numbers.
 pub struct Direct {
-    /// Per number its place among the counts, if the count there is its own; else whatever was here before.
+    /// For each number its index into the counts; stale unless the count at that index belongs to the number.
     places: Vec<u32>,
-    /// The counts, and room behind them.
+    /// The counts, and space after them.
     counts: Vec<(u32, u32)>,
     n: usize,
 }
@@ -54,7 +54,7 @@ impl Direct {
         if number as usize >= self.places.len() {
             self.places.resize(2 * number as usize + 1024, 0);
         }
-        // Whether a number is new is anyone's guess, so nothing branches on it.
+        // Whether a number is new cannot be predicted, so there is no branch on it.
         let (place, n) = (self.places[number as usize], self.n as u32);
         let place = place.min(n);
         let (owner, count) = self.counts[place as usize];
@@ -72,9 +72,9 @@ impl Direct {
     }
 }
 
-/// A tally where numbers are hashed.
+/// A tally in a hash table.
 pub struct Hashed {
-    /// Per slot the row it was written in, and a place among the counts.
+    /// For each slot the row it was written in, and an index into the counts.
     slots: Vec<(u32, u32)>,
     row: u32,
     counts: Vec<(u32, u32)>,

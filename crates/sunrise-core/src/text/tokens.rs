@@ -1,40 +1,40 @@
-//! What is counted: words, characters, and runs of them.
+//! Cuts texts into tokens: words, characters and n-grams of them.
 
 use crate::text::alphabet::{decode, width, Alphabet};
 use crate::text::fold::{Folded, PAD};
 use crate::text::words::{Key, Words};
 
-/// What a text is cut into.
+/// The items of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Analyzer {
     /// Words of two characters or more.
     Words,
-    /// Characters; several of white space are one blank.
+    /// Characters; a run of white space is one blank.
     Characters,
-    /// Characters of one word, which has a blank on either side.
+    /// Characters of single words, with a blank on either side.
     CharactersInWords,
 }
 
-/// What is counted.
+/// The settings of a tokeniser.
 pub struct Settings {
-    /// What a text is cut into.
+    /// The items of a text.
     pub analyzer: Analyzer,
-    /// How many of these, one after the other, are counted together: at least,
+    /// Smallest number of consecutive items in a token.
     pub lowest: usize,
-    /// and at the most.
+    /// Largest number of consecutive items in a token.
     pub highest: usize,
     /// Whether texts are lower-cased first.
     pub lowercase: bool,
-    /// Words that are left out before anything is counted.
+    /// Stop words, left out before n-grams are made.
     pub stop: Option<Words>,
 }
 
 /// One text.
 #[derive(Clone, Copy)]
 pub struct Text<'a> {
-    /// UTF-8; bytes that are none are U+FFFD, which belongs to no word.
+    /// UTF-8; other bytes are read as U+FFFD, which is not a word character.
     pub bytes: &'a [u8],
-    /// Whether it is in lower case already.
+    /// Whether the text is in lower case already.
     pub ready: bool,
 }
 
@@ -95,7 +95,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Calls `put` with every character and whether it is white space, and `pause` now and then.
+    /// Calls `put` with every character and whether it is white space, and `pause` after every piece.
     fn each_character(
         &mut self,
         text: Text,
@@ -121,7 +121,7 @@ impl<'a> Reader<'a> {
 
     fn characters(&mut self, text: Text, mut put: impl FnMut(&[Key])) {
         self.grams.clear();
-        // White space that has not been counted yet: one character, or a blank for several.
+        // White space that is not counted yet: one character, or a blank for several.
         let mut waiting: Option<([u8; 4], usize)> = None;
         let character = |grams: &mut Grams, character: &[u8], space: bool| {
             if space {
@@ -170,10 +170,10 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Bytes of a text that are looked at together; they and what is made of them fit into the nearest cache.
+/// Bytes of a text that are read at once: the piece and its lower case fit into the first-level cache.
 const PIECE: usize = 1 << 14;
 
-/// Cuts a text behind separators, so that no word is cut. Pieces are longer only where there is none.
+/// Cuts a text after separators, so that words stay whole. A piece is longer than [`PIECE`] only without a separator.
 fn pieces(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
     let mut rest = bytes;
     std::iter::from_fn(move || {

@@ -1,21 +1,24 @@
-//! Distinct words, numbered as they come.
+//! Distinct words, numbered in order of first occurrence.
+//!
+//! The hash table is written here: it loads the slots of 32 words before it compares any of them, which hashbrown's
+//! table does not offer. Learning the vocabulary of 20 Newsgroups takes 7 % longer with hashbrown.
 
 use std::cmp::Ordering;
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hasher};
 use std::sync::OnceLock;
 
-/// Bytes of a word that its entry holds itself.
+/// Longest word that is stored in its entry.
 pub const SHORT: usize = 16;
 
-/// A word to look for: its first bytes, its length, and the whole of it.
+/// A word to look up, with its first bytes as numbers.
 #[derive(Clone, Copy, Default)]
 pub struct Key<'a> {
     head: [u64; 2],
     text: &'a [u8],
 }
 
-/// The first bytes of a length up to [`SHORT`], the others gone.
+/// Masks of the first n bytes, for n up to [`SHORT`].
 const KEPT: [[u64; 2]; SHORT + 1] = {
     let mut kept = [[0; 2]; SHORT + 1];
     let mut n = 1;
@@ -46,13 +49,13 @@ fn head(text: &[u8]) -> [u64; 2] {
 }
 
 impl<'a> Key<'a> {
-    /// A word by itself.
+    /// The key of a word.
     #[inline(always)]
     pub fn new(text: &'a [u8]) -> Self {
         Key { head: head(text), text }
     }
 
-    /// A word inside of a longer text, which is quicker where the text goes on behind it.
+    /// The key of a word within a longer text; faster if at least 16 bytes follow its start.
     #[inline(always)]
     pub fn within(text: &'a [u8], start: usize, end: usize) -> Self {
         let word = text.get(start..end).unwrap_or(&[]);
@@ -71,21 +74,21 @@ impl<'a> Key<'a> {
     }
 }
 
-/// One word: its first bytes and its length. A long one lies in the store.
+/// One word: its first bytes and its length. A long word is in the store.
 #[derive(Clone, Copy)]
 struct Entry {
-    /// The first bytes; of a long word 8 of them, and where it lies.
+    /// The first 16 bytes; for a long word the first 8, and its position in the store.
     head: [u64; 2],
     length: usize,
 }
 
-/// Distinct words, numbered as they come.
+/// Distinct words, numbered in order of first occurrence.
 pub struct Words {
-    /// Per slot the number of a word, plus one, under 32 bits of its hash. Made when a word is first looked for.
+    /// For each slot 32 bits of a hash and the number of the word plus one. Made by the first look-up.
     slots: OnceLock<Vec<u64>>,
     entries: Vec<Entry>,
     store: Vec<u8>,
-    /// Of each table its own, so that nobody can prepare texts whose words all fall into one slot.
+    /// Random for each table, so that nobody can prepare texts whose words all collide.
     seed: [u64; 2],
 }
 
@@ -112,18 +115,18 @@ fn slot(hash: u32, number: usize) -> u64 {
     u64::from(hash) << 32 | (number as u64 + 1)
 }
 
-/// The number in a slot; beyond all numbers where it is empty.
+/// The number in a slot; larger than any number if the slot is empty.
 #[inline(always)]
 fn number(slot: u64) -> u32 {
     (slot as u32).wrapping_sub(1)
 }
 
-/// Slots for so many words.
+/// Number of slots for some words.
 fn size(words: usize) -> usize {
     (2 * words).next_power_of_two().max(64)
 }
 
-/// A table of slots for words by their hashes. The first words, which are the frequent ones, get the best places.
+/// A table of slots for words with these hashes. The first words, usually the frequent ones, get the best slots.
 fn table(hashes: &[u32], size: usize) -> Vec<u64> {
     let mut slots = vec![0; size];
     for (number, &hash) in hashes.iter().enumerate() {
@@ -137,13 +140,13 @@ fn table(hashes: &[u32], size: usize) -> Vec<u64> {
 }
 
 impl Words {
-    /// Words that indices of 32 bits can number.
+    /// Number of words that indices of 32 bits can distinguish.
     pub const MOST: usize = i32::MAX as usize;
 
-    /// Words that are looked up together, so that waiting for memory is shared.
+    /// Words that are looked up together, so that their memory accesses overlap.
     pub const TOGETHER: usize = 32;
 
-    /// Adds a word that is known to be new, and gives it the next number.
+    /// Adds a new word with the next number.
     pub fn push(&mut self, word: &[u8]) {
         let mut head = head(word);
         if word.len() > SHORT {
@@ -154,12 +157,12 @@ impl Words {
         self.slots.take();
     }
 
-    /// How many there are.
+    /// Number of words.
     pub fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// Whether there are none.
+    /// Whether there are no words.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
@@ -220,7 +223,7 @@ impl Words {
         self.stored(entry) == key.text
     }
 
-    /// The number of a word, or the slot where it belongs.
+    /// The number of a word, or the free slot for it.
     #[inline(always)]
     fn look(&self, slots: &[u64], key: &Key, hash: u32) -> Result<u32, usize> {
         let mask = slots.len() - 1;
@@ -237,7 +240,7 @@ impl Words {
         }
     }
 
-    /// The hashes of words, and what stands in their slots: loads that wait for nothing but memory, together.
+    /// The hashes of words and the contents of their first slots, loaded together.
     #[inline(always)]
     fn first_look(&self, slots: &[u64], keys: &[Key]) -> [(u32, u64); Words::TOGETHER] {
         let mut looked = [(0, 0); Words::TOGETHER];
@@ -249,12 +252,12 @@ impl Words {
         looked
     }
 
-    /// The number of a word that is there.
+    /// The number of a word, if it is in the table.
     pub fn find(&self, key: Key) -> Option<u32> {
         self.look(self.slots(), &key, self.hash(&key)).ok()
     }
 
-    /// Calls `put` with the numbers of those words that are there.
+    /// Calls `put` with the numbers of the words that are in the table.
     #[inline(always)]
     pub fn find_all(&self, keys: &[Key], mut put: impl FnMut(u32)) {
         let slots = self.slots();
@@ -270,13 +273,13 @@ impl Words {
         }
     }
 
-    /// The number of a word, which may be new. Beyond [`Words::MOST`] new words are not taken up.
+    /// The number of a word, which is added if it is new. Beyond [`Words::MOST`] words nothing is added.
     pub fn insert(&mut self, key: Key) -> u32 {
         let hash = self.hash(&key);
         self.insert_hashed(&key, hash)
     }
 
-    /// Calls `put` with the numbers of words, which may be new.
+    /// Calls `put` with the numbers of words, which are added if they are new.
     #[inline(always)]
     pub fn insert_all(&mut self, keys: &[Key], mut put: impl FnMut(u32)) {
         for keys in keys.chunks(Words::TOGETHER) {
@@ -316,14 +319,14 @@ impl Words {
         number as u32
     }
 
-    /// The first eight bytes of a word as a number that has their order.
+    /// The first eight bytes of a word as a number with the same order.
     #[inline(always)]
     pub fn rank(&self, number: usize) -> u64 {
         self.entries.get(number).map_or(0, |entry| entry.head[0].swap_bytes())
     }
 }
 
-/// A word as it is held.
+/// A stored word.
 pub struct Word<'a> {
     head: [u8; 16],
     text: &'a [u8],
@@ -331,7 +334,7 @@ pub struct Word<'a> {
 }
 
 impl Word<'_> {
-    /// Its bytes.
+    /// The bytes of the word.
     pub fn bytes(&self) -> &[u8] {
         if self.length > SHORT {
             self.text
@@ -340,7 +343,7 @@ impl Word<'_> {
         }
     }
 
-    /// The order of code points.
+    /// Compares two words by code points.
     pub fn compare(&self, other: &Word) -> Ordering {
         self.bytes().cmp(other.bytes())
     }

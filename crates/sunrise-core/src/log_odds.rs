@@ -1,17 +1,18 @@
-//! Shares of counts: how much more of every count a class has than all other classes together.
+//! Log odds: the log ratio of the share of a column in a class to its share in all other classes together.
 
 use crate::cells::Cell;
 use crate::csr::{Csr, Index};
 use crate::fault::{afford, cells, Fault};
 use crate::gather::GROUP;
+use crate::lanes::{sum_of, LANES};
+use crate::parallel::{pieces, run};
 use crate::rows::Rows;
 use crate::vectorised;
-use crate::work::{pieces, run};
 use std::ops::Range;
 
-/// Counts of every class and column, with what is added to each of them.
+/// Counts of every class and column, with their smoothing.
 #[derive(Clone, Copy, Debug)]
-pub struct Counts<'a> {
+pub struct ClassCounts<'a> {
     /// Classes x columns.
     pub x: &'a [f64],
     #[allow(missing_docs)]
@@ -20,19 +21,19 @@ pub struct Counts<'a> {
     pub alpha: f64,
 }
 
-/// Columns whose classes are brought together at a time: what is read of one class are whole cache lines.
+/// Columns that are transposed at a time: each class contributes whole cache lines.
 const TILE: usize = 32;
 
-/// Below this, the logarithm of 1 - u is a short series.
+/// Below this, log(1 - u) is computed by a series of eight terms.
 const SMALL: f64 = 0.02;
 
-/// Below this, it is another one, which is worth its while where many are asked for together.
+/// Below this, vectors of log(1 - u) are computed by a longer series.
 const MIDDLE: f64 = 0.25;
 
-/// Below this, it is a shorter one.
+/// Below this, four terms are enough.
 const TINY: f64 = 0.0005;
 
-impl Counts<'_> {
+impl ClassCounts<'_> {
     fn columns(&self) -> Result<usize, Fault> {
         if self.classes == 0 || self.x.len() % self.classes != 0 {
             return Err(Fault::shape("the counts do not have one row for each class"));
@@ -41,18 +42,23 @@ impl Counts<'_> {
         Ok(self.x.len() / self.classes)
     }
 
-    /// What all counts of every class are together, smoothed; and those of all other classes.
+    /// The smoothed sum of the counts of every class, and of all other classes.
     fn totals(&self, columns: usize, threads: usize) -> (Vec<f64>, Vec<f64>) {
         let smooth = self.alpha * columns as f64;
         let classes: Vec<&[f64]> = self.x.chunks_exact(columns.max(1)).collect();
-        let own: Vec<f64> = run(threads, classes, |row| vectorised(|| sum(row)));
+        let own: Vec<f64> = run(threads, classes, |row| {
+            vectorised(
+                #[inline(always)]
+                || sum_of::<LANES, 1>([row], |[x]| x),
+            )
+        });
         let mut rest = vec![0.0; self.classes];
         _ = others(&own, &mut rest);
         let smoothed = |sums: Vec<f64>| sums.into_iter().map(|sum| sum + smooth).collect();
         (smoothed(own), smoothed(rest))
     }
 
-    /// The classes of some columns side by side, each row `width` long.
+    /// Transposes some columns into `tile`: a row of `width` numbers for each column.
     fn gathered(&self, columns: usize, some: Range<usize>, width: usize, tile: &mut [f64]) {
         for (c, row) in self.x.chunks_exact(columns).enumerate() {
             for (x, to) in row[some.clone()].iter().zip(tile.chunks_exact_mut(width)) {
@@ -62,17 +68,7 @@ impl Counts<'_> {
     }
 }
 
-/// The sum of numbers, in a fixed order of partial sums.
-#[inline(always)]
-fn sum(row: &[f64]) -> f64 {
-    let mut sums = [0.0; 8];
-    let eights = row.chunks_exact(8);
-    let rest: f64 = eights.remainder().iter().sum();
-    eights.for_each(|eight| sums.iter_mut().zip(eight).for_each(|(sum, x)| *sum += x));
-    sums.iter().sum::<f64>() + rest
-}
-
-/// The sums of all but one, without subtracting: what is not there leaves no dust.
+/// For each number the sum of all others, without subtraction and its rounding residue; returns the sum of all.
 #[inline(always)]
 fn others(own: &[f64], rest: &mut [f64]) -> f64 {
     let mut before = 0.0;
@@ -82,7 +78,7 @@ fn others(own: &[f64], rest: &mut [f64]) -> f64 {
     }
     let (all, mut after) = (before, 0.0);
     for (x, to) in own.iter().zip(rest.iter_mut()).rev() {
-        // Classes that have nothing are alike, to the last bit.
+        // Classes without a count get the same bits.
         *to = if *x == 0.0 { all } else { *to + after };
         after += x;
     }
@@ -91,9 +87,9 @@ fn others(own: &[f64], rest: &mut [f64]) -> f64 {
 
 /// Fills a table of columns x classes, padded to whole groups of classes, tile by tile.
 ///
-/// The room is the caller's: large tables are quick only where the system gives them large pages.
+/// The caller allocates the table: large tables are fast only in huge pages, which NumPy requests.
 fn tiled(
-    counts: Counts,
+    counts: ClassCounts,
     columns: usize,
     table: &mut [f64],
     threads: usize,
@@ -128,7 +124,7 @@ fn tiled(
 /// Log of the shares of every class over those of all others, columns x classes, rows padded to whole groups.
 ///
 /// A class that has no others is scored by its own shares.
-pub fn odds(counts: Counts, room: &mut [f64], threads: usize) -> Result<(), Fault> {
+pub fn log_odds(counts: ClassCounts, room: &mut [f64], threads: usize) -> Result<(), Fault> {
     let columns = counts.columns()?;
     let (total, rest_total) = counts.totals(columns, threads);
     let alone = counts.classes == 1;
@@ -150,14 +146,14 @@ pub fn odds(counts: Counts, room: &mut [f64], threads: usize) -> Result<(), Faul
     })
 }
 
-/// Scores of rows by such odds where their own counts are taken out first, rows x classes.
+/// Scores of rows by log odds after their own counts are subtracted, rows x classes.
 ///
 /// Its own class has fewer counts, and so have the others of all other classes. Infinite where more would be taken
 /// than there is. Rows have to be canonical; the odds are those of [`odds`], and there must be as much room.
-pub fn left_out<T: Cell, I: Index>(
+pub fn left_out_scores<T: Cell, I: Index>(
     x: &Csr<T, I>,
     rows: Rows,
-    counts: Counts,
+    counts: ClassCounts,
     odds: &[f64],
     room: &mut [f64],
     threads: usize,
@@ -199,10 +195,10 @@ pub fn left_out<T: Cell, I: Index>(
     Ok(scores)
 }
 
-/// The share of a sum that rounding may have left of nothing.
+/// Largest share of a sum that counts as rounding residue.
 const DUST: f64 = 1.0 / (1_u64 << 46) as f64;
 
-/// Counts of the others of every class, smoothed.
+/// ClassCounts of the others of every class, smoothed.
 struct Others<'a> {
     /// One over them, columns x classes, rows padded to whole groups.
     inverse: &'a [f64],
@@ -244,7 +240,7 @@ impl Lost {
 }
 
 impl<'a> Others<'a> {
-    fn of(counts: Counts, columns: usize, room: &'a mut [f64], threads: usize) -> Result<Self, Fault> {
+    fn of(counts: ClassCounts, columns: usize, room: &'a mut [f64], threads: usize) -> Result<Self, Fault> {
         let (total, rest_total) = counts.totals(columns, threads);
         tiled(counts, columns, room, threads, |own, rest, to| {
             _ = others(own, rest);
@@ -265,7 +261,7 @@ impl<'a> Others<'a> {
     #[inline(always)]
     fn score(
         &self,
-        counts: Counts,
+        counts: ClassCounts,
         row: &[(usize, f64)],
         y: usize,
         w: f64,
@@ -279,7 +275,7 @@ impl<'a> Others<'a> {
             length += a;
             let (had, smoothed) = (mine[j], mine[j] + counts.alpha);
             enough &= had - taken >= -1e-9 * had;
-            // What cannot be told from rounding is nothing.
+            // Rounding residue counts as 0.
             let gone = if had - taken <= had * DUST { had } else { taken };
             own += a * log_rest(gone / smoothed);
             let (most, next, whose, common) = self.extremes[j];
@@ -319,7 +315,7 @@ impl Lost {
     /// That of the row's own class may be anything: it is not asked for.
     #[inline(always)]
     fn add(&mut self, inverse: &[f64], most: f64, common: f64, a: f64, taken: f64) {
-        // Groups of a known size are what vectors are made of.
+        // Groups of a fixed size are compiled to vectors.
         let groups = self.by_class.chunks_exact_mut(GROUP).zip(inverse.chunks_exact(GROUP));
         if most < TINY {
             for (sums, inverse) in groups {
@@ -338,7 +334,7 @@ impl Lost {
                     .for_each(|(sum, inverse)| *sum += a * long_series(taken * inverse));
             }
         } else {
-            // What is rare most classes have none of, and the same others.
+            // Most classes have no count of a rare column, and so the same sum of the others.
             let logged = log_rest(taken * common);
             self.same += a * logged;
             for (sums, inverse) in groups {
@@ -391,7 +387,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn log_odds(x: &[Vec<f64>], alpha: f64, c: usize, j: usize) -> f64 {
+    fn expected_log_odds(x: &[Vec<f64>], alpha: f64, c: usize, j: usize) -> f64 {
         let share = |which: &dyn Fn(usize) -> bool| {
             let of = |j: usize| (0..x.len()).filter(|&k| which(k)).map(|k| x[k][j]).sum::<f64>() + alpha;
             of(j) / (0..x[0].len()).map(of).sum::<f64>()
@@ -423,18 +419,18 @@ mod tests {
             }
             let y: Vec<i32> = table.iter().map(|(_, c)| *c).collect();
             let flat: Vec<f64> = x.iter().flatten().copied().collect();
-            let counts = Counts { x: &flat, classes, alpha: 0.3 };
+            let counts = ClassCounts { x: &flat, classes, alpha: 0.3 };
             let csr = Csr::new(&data, &indices, &indptr, 7).unwrap();
             let mut told = vec![f64::NAN; 7 * classes.div_ceil(GROUP) * GROUP];
-            odds(counts, &mut told, threads).unwrap();
+            log_odds(counts, &mut told, threads).unwrap();
             let labelled = Rows::new(&y, None, classes).unwrap();
-            let found = left_out(&csr, labelled, counts, &told, &mut told.clone(), threads).unwrap();
+            let found = left_out_scores(&csr, labelled, counts, &told, &mut told.clone(), threads).unwrap();
             for (r, (row, c)) in table.iter().enumerate() {
                 let mut rest = x.clone();
                 row.iter().enumerate().for_each(|(j, &n)| rest[*c as usize][j] -= f64::from(n));
                 for k in 0..classes {
                     let wanted: f64 =
-                        row.iter().enumerate().map(|(j, &n)| f64::from(n) * log_odds(&rest, 0.3, k, j)).sum();
+                        row.iter().enumerate().map(|(j, &n)| f64::from(n) * expected_log_odds(&rest, 0.3, k, j)).sum();
                     prop_assert!((found[r * classes + k] - wanted).abs() < 1e-11 * (1.0 + wanted.abs()));
                 }
             }
@@ -456,13 +452,13 @@ mod tests {
     #[test]
     fn more_than_there_is_cannot_be_taken() {
         let csr = Csr::new(&[2.0], &[0_i32], &[0, 1], 2).unwrap();
-        let counts = Counts { x: &[1.0, 0.0, 0.0, 1.0], classes: 2, alpha: 1.0 };
+        let counts = ClassCounts { x: &[1.0, 0.0, 0.0, 1.0], classes: 2, alpha: 1.0 };
         let mut told = [0.0; 8];
-        odds(counts, &mut told, 1).unwrap();
-        let found =
-            left_out(&csr, Rows::new(&[0], None, 2).unwrap(), counts, &told, &mut [0.0; 8], 1).unwrap();
+        log_odds(counts, &mut told, 1).unwrap();
+        let found = left_out_scores(&csr, Rows::new(&[0], None, 2).unwrap(), counts, &told, &mut [0.0; 8], 1)
+            .unwrap();
         assert!(found.iter().all(|x| x.is_infinite()));
-        assert!(odds(Counts { x: &[1.0], classes: 0, alpha: 1.0 }, &mut [], 1).is_err());
-        assert!(odds(counts, &mut [0.0; 7], 1).is_err());
+        assert!(log_odds(ClassCounts { x: &[1.0], classes: 0, alpha: 1.0 }, &mut [], 1).is_err());
+        assert!(log_odds(counts, &mut [0.0; 7], 1).is_err());
     }
 }

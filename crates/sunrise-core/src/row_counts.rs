@@ -1,13 +1,13 @@
-//! How often every count stands in every column of sparse rows, and every total in the rows; zeros of columns are left out.
+//! Counts of the positive cells of sparse rows by column, and of the totals of the rows.
 
 use crate::cells::{Cell, MISSING};
 use crate::counts::Counts;
 use crate::csr::{Csr, Index};
 use crate::fault::{afford, Fault};
+use crate::parallel::run;
 use crate::rows::Rows;
-use crate::work::run;
 
-/// A count of a column, with the rows of a class that have it and their weight.
+/// A cell value of a column, with the number and weight of the rows of one class that have it.
 struct Level {
     column: usize,
     code: i64,
@@ -15,13 +15,13 @@ struct Level {
     weight: f64,
 }
 
-/// The code that missing counts are noted under: no count that is kept has it.
+/// The code of missing cells in the result: zeros are not counted, so it is free.
 const NOTED: i64 = 0;
 
-/// The counts of one class, ordered by column and code.
+/// The values of one class, ordered by column and code.
 fn of_class<T: Cell, I: Index>(x: &Csr<T, I>, rows: Rows, class: &[usize]) -> Result<Vec<Level>, Fault> {
     let columns = x.columns();
-    // Most counts are 1: these have a table, the others are sorted.
+    // Most cells are 1: they are counted in a table, all others are sorted.
     let mut once: Vec<(i64, f64)> = vec![(0, 0.0); columns];
     let mut others: Vec<(usize, i64, f64)> = Vec::new();
     for &r in class {
@@ -74,7 +74,7 @@ fn of_class<T: Cell, I: Index>(x: &Csr<T, I>, rows: Rows, class: &[usize]) -> Re
     Ok(levels)
 }
 
-/// Counts from 1 of every column, and as one more column the totals of the rows; missing ones are noted under 0.
+/// Counts of the positive cells of every column, and of the row totals as one more column; code 0 counts missing cells.
 pub fn sparse<T: Cell, I: Index>(x: &Csr<T, I>, rows: Rows, threads: usize) -> Result<Counts, Fault> {
     rows.table(x.rows(), x.columns())?;
     let grouped = rows.by_class();
@@ -83,7 +83,7 @@ pub fn sparse<T: Cell, I: Index>(x: &Csr<T, I>, rows: Rows, threads: usize) -> R
     for part in parts {
         classes.push(part?);
     }
-    // All levels of all classes in order: columns with ones are marked, the others sorted.
+    // The codes of all classes together, in order.
     let width = x.columns() + 1;
     let (mut ones, mut others) = (vec![false; width], Vec::new());
     for level in classes.iter().flatten() {

@@ -1,16 +1,17 @@
-//! Scores of rows for their own class once they are taken out of it: squares about an anchor, which change both the
-//! mean and the variance they are measured by.
+//! Leave-one-out scores of rows for their own class, for squares about an anchor: subtracting a row changes both the
+//! mean and the variance.
 
 use crate::cells::Matrix;
 use crate::fault::{self, afford, Fault};
+use crate::lanes::{folded, LANES};
+use crate::parallel::{blocks, run};
 use crate::score::PART;
 use crate::vectorised;
-use crate::work::{blocks, run};
 use std::ops::Range;
 
-/// What a cell adds for its own class c: base - log(1 - q u) / 2 - p u / (1 - q u), with u = (x - anchor)^2.
+/// A cell adds base - log(1 - q u) / 2 - p u / (1 - q u) for its own class, with u = (x - anchor)^2.
 ///
-/// All are classes x columns; 1 - q u is what is left of the variance without the cell.
+/// All are classes x columns; 1 - q u is the share of the variance that is left without the cell.
 #[derive(Clone, Copy, Debug)]
 pub struct Removal<'a> {
     /// Sum of the base over the columns, one per class.
@@ -25,19 +26,17 @@ pub struct Removal<'a> {
     pub p: &'a [f64],
 }
 
-/// Of less than this of a variance, too few digits are known.
+/// Smallest share of a variance with enough known digits.
 const LEAST: f64 = 1e-6;
-/// Columns that are multiplied before a logarithm is taken, and in how many partial products.
-const LANES: usize = 8;
-/// Products above this can be multiplied four at a time.
+/// Four products above this can be multiplied without underflow.
 const SAFE: f64 = 1e-70;
-/// Columns after which the products are brought back to 1: none of them can have left the range of floats.
+/// Columns after which the logarithm of the products is taken: before, none can leave the range of floats.
 const FLUSH: usize = 16 * LANES;
 
 const TASK: usize = 4096;
 
 impl Removal<'_> {
-    /// The score of a complete row; NaN where cells are missing, or where nothing would be left of a variance.
+    /// The score of a complete row; NaN if cells are missing or a variance would vanish.
     #[inline(always)]
     fn whole(&self, row: &[f64], c: usize) -> f64 {
         let columns = row.len();
@@ -81,13 +80,13 @@ impl Removal<'_> {
             } else {
                 product.iter().map(|x| x.ln()).sum::<f64>()
             };
-            sum += ((sums[0] + sums[4]) + (sums[1] + sums[5])) + ((sums[2] + sums[6]) + (sums[3] + sums[7]));
+            sum += folded(sums);
             start += n;
         }
         self.constant[c] - 0.5 * logs - sum
     }
 
-    /// The score of the observed cells of a row; NaN where nothing would be left of a variance.
+    /// The score of the observed cells of a row; NaN if a variance would vanish.
     #[cold]
     fn observed(&self, row: &[f64], c: usize) -> f64 {
         let mut score = 0.0;
@@ -104,9 +103,9 @@ impl Removal<'_> {
     }
 }
 
-/// The score of every row for its own class, without itself; NaN where it has to be found in another way.
-pub fn own<M: Matrix>(
-    cells: &M,
+/// The score of every row for its own class after the row is subtracted; NaN if a variance would vanish.
+pub fn own_class_scores(
+    cells: &dyn Matrix,
     labels: &[i32],
     removal: Removal,
     threads: usize,
@@ -164,7 +163,7 @@ mod tests {
             let removal = Removal { constant: &constant, base: &base, anchor: &anchor, q: &q, p: &p };
             let one = |cells: &Array2<f64>, row: usize| {
                 let dense = Dense::new(cells.view(), Reading::REAL);
-                own(&dense, &vec![0; cells.nrows()], removal, 2).unwrap()[row]
+                own_class_scores(&dense, &vec![0; cells.nrows()], removal, 2).unwrap()[row]
             };
             let whole = Array2::from_elem((2, columns), 3.0);
             let cell = 0.25 - 0.5 * 0.5_f64.ln() - 0.5 * 4.0 / 0.5;
@@ -173,7 +172,7 @@ mod tests {
             holes[(0, 0)] = f64::NAN;
             assert!((one(&holes, 0) - cell * (columns - 1) as f64).abs() < 1e-10 * columns as f64);
             let mut beyond = whole.clone();
-            beyond[(1, columns - 1)] = 5.0; // its square is 16: nothing would be left
+            beyond[(1, columns - 1)] = 5.0; // its square is 16: the variance would vanish
             assert!(one(&beyond, 1).is_nan());
         }
     }

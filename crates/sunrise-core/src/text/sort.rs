@@ -1,13 +1,13 @@
-//! Cells of one row in the order of their columns.
+//! Sorts the cells of one row by column.
 
-/// Rows below this length are sorted by comparing.
+/// Rows below this length are sorted by comparison.
 const SMALL: usize = 64;
-/// Buckets of one pass, at most: their counters stay in the nearest cache.
+/// Most bits of one pass: the counters of its buckets stay in the first-level cache.
 const MOST_BITS: u32 = 9;
 
-/// Sorts cells, the column in the upper half and the count in the lower, by columns of so many `bits`.
+/// Sorts cells by column: the column, of `bits` bits, is in the upper half of the number, the count in the lower.
 ///
-/// No column comes twice. Longer rows are dealt into buckets by some bits of the column at a time, lowest first.
+/// No column occurs twice. Long rows are sorted by radix, some bits of the column at a time, lowest first.
 pub fn sort(cells: &mut Vec<u64>, spare: &mut Vec<u64>, bits: u32) {
     if cells.len() < SMALL {
         cells.sort_unstable();
@@ -34,7 +34,7 @@ pub fn sort(cells: &mut Vec<u64>, spare: &mut Vec<u64>, bits: u32) {
     }
 }
 
-/// Bits that numbers below `most` have.
+/// Number of bits of the numbers below `most`.
 pub fn bits(most: usize) -> u32 {
     usize::BITS - most.saturating_sub(1).leading_zeros()
 }

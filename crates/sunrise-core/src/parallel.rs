@@ -1,4 +1,4 @@
-//! Threads that live as long as one call, and work cut by shape.
+//! Threads that live as long as one call, and tasks that depend on shapes only.
 
 use std::ops::Range;
 use std::sync::Mutex;
@@ -33,7 +33,7 @@ pub fn run<T: Send, R: Send>(threads: usize, tasks: Vec<T>, work: impl Fn(T) -> 
         }
         done
     };
-    let mut done = thread::scope(|scope| {
+    let done = thread::scope(|scope| {
         let started: Vec<_> =
             (0..helpers).filter_map(|_| thread::Builder::new().spawn_scoped(scope, drain).ok()).collect();
         let mut done = drain();
@@ -45,8 +45,13 @@ pub fn run<T: Send, R: Send>(threads: usize, tasks: Vec<T>, work: impl Fn(T) -> 
         }
         done
     });
-    done.sort_by_key(|(k, _)| *k);
-    done.into_iter().map(|(_, result)| result).collect()
+    // Each result is put into its place; a sort would be compiled once more for every type of result.
+    let mut ordered: Vec<Option<R>> = Vec::with_capacity(done.len());
+    ordered.resize_with(done.len(), || None);
+    for (k, result) in done {
+        ordered[k] = Some(result);
+    }
+    ordered.into_iter().flatten().collect()
 }
 
 #[cfg(test)]

@@ -1,0 +1,85 @@
+//! Leave-one-out scores, and the log loss that calibration minimises.
+
+use crate::cells::{slice, Cells, Reading};
+use crate::weights::Matrix;
+use crate::{raise, Floats};
+use numpy::{IntoPyArray, PyReadonlyArray1};
+use pyo3::prelude::*;
+use sunrise_core::leave_one_out::{own_class_scores, Removal};
+use sunrise_core::loss::{self, CalibrationRows};
+
+/// The score of every row for its own class after the row is subtracted; NaN if that leaves no variance.
+#[pyfunction]
+#[allow(clippy::too_many_arguments)]
+pub fn leave_one_out_scores<'py>(
+    py: Python<'py>,
+    cells: Cells<'py>,
+    support: Reading,
+    labels: PyReadonlyArray1<'py, i32>,
+    constant: PyReadonlyArray1<'py, f64>,
+    base: Matrix<'py>,
+    anchor: Matrix<'py>,
+    q: Matrix<'py>,
+    p: Matrix<'py>,
+    threads: usize,
+) -> PyResult<Floats<'py>> {
+    let labels = slice(&labels)?;
+    let removal = Removal {
+        constant: slice(&constant)?,
+        base: slice(&base)?,
+        anchor: slice(&anchor)?,
+        q: slice(&q)?,
+        p: slice(&p)?,
+    };
+    let cells = cells.matrix(support.core()).map_err(raise)?;
+    let scores = py.detach(|| own_class_scores(&*cells, labels, removal, threads)).map_err(raise)?;
+    Ok(scores.into_pyarray(py))
+}
+
+fn calibration_rows<'a>(
+    cells: &'a PyReadonlyArray1<'_, f64>,
+    prior: &'a Matrix<'_>,
+    labels: &'a PyReadonlyArray1<'_, i32>,
+    weight: &'a PyReadonlyArray1<'_, f64>,
+) -> PyResult<CalibrationRows<'a>> {
+    let (cells, prior) = (slice(cells)?, slice(prior)?);
+    Ok(CalibrationRows { cells, prior, labels: slice(labels)?, weight: slice(weight)? })
+}
+
+/// The log loss of rows under column weights and class offsets, and its gradients in both.
+#[pyfunction]
+#[allow(clippy::too_many_arguments)]
+pub fn log_loss<'py>(
+    py: Python<'py>,
+    cells: PyReadonlyArray1<'py, f64>,
+    prior: Matrix<'py>,
+    labels: PyReadonlyArray1<'py, i32>,
+    weight: PyReadonlyArray1<'py, f64>,
+    column_weights: PyReadonlyArray1<'py, f64>,
+    class_offsets: PyReadonlyArray1<'py, f64>,
+    threads: usize,
+) -> PyResult<(f64, Floats<'py>, Floats<'py>)> {
+    let rows = calibration_rows(&cells, &prior, &labels, &weight)?;
+    let (columns, offsets) = (slice(&column_weights)?, slice(&class_offsets)?);
+    let loss = py.detach(|| loss::log_loss(rows, columns, offsets, threads)).map_err(raise)?;
+    Ok((loss.value, loss.columns.into_pyarray(py), loss.classes.into_pyarray(py)))
+}
+
+/// The Hessian of the log loss in weights and offsets together, row by row; zeros above the diagonal.
+#[pyfunction]
+#[allow(clippy::too_many_arguments)]
+pub fn log_loss_hessian<'py>(
+    py: Python<'py>,
+    cells: PyReadonlyArray1<'py, f64>,
+    prior: Matrix<'py>,
+    labels: PyReadonlyArray1<'py, i32>,
+    weight: PyReadonlyArray1<'py, f64>,
+    column_weights: PyReadonlyArray1<'py, f64>,
+    class_offsets: PyReadonlyArray1<'py, f64>,
+    threads: usize,
+) -> PyResult<Floats<'py>> {
+    let rows = calibration_rows(&cells, &prior, &labels, &weight)?;
+    let (columns, offsets) = (slice(&column_weights)?, slice(&class_offsets)?);
+    let hessian = py.detach(|| loss::hessian(rows, columns, offsets, threads)).map_err(raise)?;
+    Ok(hessian.into_pyarray(py))
+}

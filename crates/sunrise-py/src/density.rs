@@ -1,0 +1,95 @@
+//! Sums of kernels, prepared once and kept by Rust.
+
+use crate::cells::slice;
+use crate::raise;
+use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
+use pyo3::prelude::*;
+use sunrise_core::density::{self, KernelSum};
+use sunrise_core::fault::Fault;
+use sunrise_core::parallel::run;
+
+/// How cells become positions on the line: (log, lower, upper, [(sign, shift), ...]).
+pub struct Folds(density::Folds);
+
+impl Folds {
+    pub fn core(&self) -> &density::Folds {
+        &self.0
+    }
+}
+
+impl<'py> FromPyObject<'_, 'py> for Folds {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        let (log, lower, upper, images) = object.extract()?;
+        Ok(Folds(density::Folds { log, lower, upper, images }))
+    }
+}
+
+/// Sums of Gaussian kernels about the points of every column, one for each class and any others of the column.
+#[pyclass(frozen, module = "sunrise._native")]
+pub struct KernelSums(density::KernelSums);
+
+impl KernelSums {
+    pub fn core(&self) -> &density::KernelSums {
+        &self.0
+    }
+}
+
+#[pymethods]
+impl KernelSums {
+    /// Sum k has the points and weights between offsets k and k + 1; a column has `per_column` sums.
+    #[new]
+    fn new<'py>(
+        py: Python<'py>,
+        points: PyReadonlyArray1<'py, f64>,
+        weight: PyReadonlyArray1<'py, f64>,
+        offsets: PyReadonlyArray1<'py, i64>,
+        widths: PyReadonlyArray1<'py, f64>,
+        per_column: usize,
+        threads: usize,
+    ) -> PyResult<Self> {
+        let (points, weight) = (slice(&points)?, slice(&weight)?);
+        let (offsets, widths) = (slice(&offsets)?, slice(&widths)?);
+        let sums = py.detach(|| {
+            let n = points.len();
+            let rising = offsets.windows(2).all(|pair| pair[0] <= pair[1]);
+            let inside = offsets.iter().all(|&k| usize::try_from(k).is_ok_and(|k| k <= n));
+            if weight.len() != n || offsets.len() != widths.len() + 1 || !rising || !inside {
+                return Err(Fault::shape("the points of the kernels do not fit their sums"));
+            }
+            // Threads share the sums where there are many, and the points of a sum where there are few.
+            let tasks: Vec<usize> = (0..widths.len()).collect();
+            let most = if n < 1 << 14 { 1 } else { threads };
+            let (outer, inner) =
+                if tasks.len() >= 4usize.saturating_mul(most) { (most, 1) } else { (1, most) };
+            run(outer, tasks, |k| {
+                let range = offsets[k] as usize..offsets[k + 1] as usize;
+                KernelSum::new(points[range.clone()].to_vec(), weight[range].to_vec(), widths[k], inner)
+            })
+            .into_iter()
+            .collect::<Result<Vec<KernelSum>, Fault>>()
+        });
+        Ok(KernelSums(density::KernelSums { per_column, sums: sums.map_err(raise)? }))
+    }
+
+    /// Logarithms of the sums `at` at positions x; `removed` has two points and weights per position to leave out.
+    #[pyo3(signature = (at, x, folds, threads, removed=None))]
+    fn log_sums<'py>(
+        &self,
+        py: Python<'py>,
+        at: PyReadonlyArray1<'py, i64>,
+        x: PyReadonlyArray1<'py, f64>,
+        folds: Folds,
+        threads: usize,
+        removed: Option<(PyReadonlyArray1<'py, f64>, PyReadonlyArray1<'py, f64>)>,
+    ) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        let (at, x) = (slice(&at)?, slice(&x)?);
+        let removed = match &removed {
+            Some((points, weights)) => Some((slice(points)?, slice(weights)?)),
+            None => None,
+        };
+        let logs = py.detach(|| self.0.log_sums(at, x, removed, &folds.0, threads)).map_err(raise)?;
+        Ok(logs.into_pyarray(py))
+    }
+}
