@@ -237,7 +237,7 @@ def _padded(table: Floats, more_rows: int = 0) -> Floats:
     """Return a table with its rows padded with zeros to whole groups of classes."""
     rows, n_classes = table.shape
     shape = rows + more_rows, -(-n_classes // _native.GROUP) * _native.GROUP
-    # ColumnProfile-ups touch the fewest cache lines if rows begin on one, and NumPy requests huge pages only for np.empty.
+    # Look-ups touch the fewest cache lines if rows begin on one, and NumPy requests huge pages only for np.empty.
     space = np.empty(shape[0] * shape[1] + 8)
     start = -(space.ctypes.data // 8) % 8
     wide = space[start : start + shape[0] * shape[1]].reshape(shape)
