@@ -59,7 +59,7 @@ struct Tallies {
     classes: usize,
     columns: usize,
     /// Number of codes in the table, for every column.
-    room: usize,
+    capacity: usize,
     /// Number of rows, an upper bound of every counter.
     counted: usize,
     rows: Vec<u32>,
@@ -76,7 +76,7 @@ impl Tallies {
         let mut tallies = Tallies {
             classes,
             columns,
-            room: 0,
+            capacity: 0,
             counted: 0,
             rows: Vec::new(),
             weight: weighted.then(Vec::new),
@@ -87,9 +87,9 @@ impl Tallies {
     }
 
     /// Extends the table to more codes, up to its largest size.
-    fn grow(&mut self, room: usize) {
-        let cells = self.classes * self.columns * room;
-        if room <= self.room || cells > TABLE {
+    fn grow(&mut self, capacity: usize) {
+        let cells = self.classes * self.columns * capacity;
+        if capacity <= self.capacity || cells > TABLE {
             return;
         }
         fn widen<T: Copy + Default>(table: &[T], from: usize, to: usize, cells: usize) -> Vec<T> {
@@ -101,9 +101,9 @@ impl Tallies {
             }
             wide
         }
-        self.rows = widen(&self.rows, self.room, room, cells);
-        self.weight = self.weight.as_ref().map(|weight| widen(weight, self.room, room, cells));
-        self.room = room;
+        self.rows = widen(&self.rows, self.capacity, capacity, cells);
+        self.weight = self.weight.as_ref().map(|weight| widen(weight, self.capacity, capacity, cells));
+        self.capacity = capacity;
     }
 
     /// Counts a block of rows; the error is the (row, column) of a negative code.
@@ -118,25 +118,25 @@ impl Tallies {
     #[inline(always)]
     fn add_rows(&mut self, codes: &[i64], columns: usize, rows: Rows) -> Result<(), (usize, usize)> {
         let largest = codes.iter().fold(0, |top, &code| top.max(code));
-        if largest >= self.room as i64 && largest < (1 << 16) {
+        if largest >= self.capacity as i64 && largest < (1 << 16) {
             self.grow((largest as usize + 1).next_power_of_two());
         }
         self.counted += rows.len();
-        let room = self.room;
+        let capacity = self.capacity;
         for r in 0..rows.len() {
             let Some((c, w)) = rows.class(r) else { continue };
             let row = &codes[r * columns..][..columns];
-            let class = c * columns * room..(c + 1) * columns * room;
+            let class = c * columns * capacity..(c + 1) * columns * capacity;
             let mut odd = false;
             // As unsigned numbers, large, negative and missing codes are all beyond the table.
-            for (&code, cells) in row.iter().zip(self.rows[class.clone()].chunks_exact_mut(room.max(1))) {
+            for (&code, cells) in row.iter().zip(self.rows[class.clone()].chunks_exact_mut(capacity.max(1))) {
                 match cells.get_mut(code as u64 as usize) {
                     Some(cell) => *cell += 1,
                     None => odd = true,
                 }
             }
             if let Some(weight) = &mut self.weight {
-                for (&code, cells) in row.iter().zip(weight[class].chunks_exact_mut(room.max(1))) {
+                for (&code, cells) in row.iter().zip(weight[class].chunks_exact_mut(capacity.max(1))) {
                     if let Some(cell) = cells.get_mut(code as u64 as usize) {
                         *cell += w;
                     }
@@ -153,7 +153,7 @@ impl Tallies {
     #[cold]
     fn add_odd(&mut self, r: usize, c: usize, w: f64, row: &[i64]) -> Result<(), (usize, usize)> {
         for (j, &code) in row.iter().enumerate() {
-            if code >= self.room as i64 {
+            if code >= self.capacity as i64 {
                 let tally = self.large.entry((j, code, c)).or_default();
                 tally.0 += 1;
                 tally.1 += w;
@@ -172,7 +172,7 @@ impl Tallies {
             tally.1 += weight;
         };
         for (at, &rows) in self.rows.iter().enumerate().filter(|(_, &rows)| rows > 0) {
-            let (cell, code) = (at / self.room, at % self.room);
+            let (cell, code) = (at / self.capacity, at % self.capacity);
             let rows = i64::from(rows);
             let weight = self.weight.as_ref().map_or(rows as f64, |weight| weight[at]);
             put((cell % self.columns, code as i64, cell / self.columns), (rows, weight));
@@ -182,7 +182,7 @@ impl Tallies {
 
     /// Adds the table of another piece, if both have the same size and no counter can overflow.
     fn absorb(&mut self, other: &mut Tallies) {
-        if self.room != other.room || self.counted.saturating_add(other.counted) > u32::MAX as usize {
+        if self.capacity != other.capacity || self.counted.saturating_add(other.counted) > u32::MAX as usize {
             return;
         }
         self.counted += other.counted;
@@ -241,7 +241,7 @@ pub fn sparse<T: Cell, I: Index>(x: &Csr<T, I>, rows: Rows, threads: usize) -> R
     let grouped = rows.by_class();
     let parts = run(threads, (0..rows.classes).collect(), |c: usize| {
         let class = grouped.class(c);
-        let mut seen: HashMap<(usize, i64), Tally> = HashMap::new();
+        let mut levels: HashMap<(usize, i64), Tally> = HashMap::new();
         // Rows without a stored or missing cell have code 0.
         let total: f64 = class.iter().map(|&r| rows.weight(r)).sum();
         let mut zeros = vec![(class.len() as i64, total); x.columns()];
@@ -257,15 +257,15 @@ pub fn sparse<T: Cell, I: Index>(x: &Csr<T, I>, rows: Rows, threads: usize) -> R
                 zeros[j].0 -= 1;
                 zeros[j].1 -= weight;
                 if code != MISSING {
-                    let tally = seen.entry((j, code)).or_default();
+                    let tally = levels.entry((j, code)).or_default();
                     tally.0 += 1;
                     tally.1 += weight;
                 }
             }
         }
         let zeros = zeros.into_iter().enumerate().filter(|(_, tally)| tally.0 > 0);
-        seen.extend(zeros.map(|(j, tally)| ((j, 0), tally)));
-        Ok(seen)
+        levels.extend(zeros.map(|(j, tally)| ((j, 0), tally)));
+        Ok(levels)
     });
     let mut sorted = Sorted::new();
     for (c, part) in parts.into_iter().enumerate() {

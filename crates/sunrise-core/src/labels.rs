@@ -26,13 +26,13 @@ pub fn integers(y: impl Iterator<Item = i64> + Clone) -> (Vec<i64>, Vec<i32>) {
         let codes = y.map(|v| code[(v - low) as usize]).collect();
         return (classes, codes);
     }
-    let mut seen: HashMap<i64, i32> = y.clone().map(|v| (v, 0)).collect();
-    let mut classes: Vec<i64> = seen.keys().copied().collect();
+    let mut code_of: HashMap<i64, i32> = y.clone().map(|v| (v, 0)).collect();
+    let mut classes: Vec<i64> = code_of.keys().copied().collect();
     classes.sort_unstable();
     for (code, label) in classes.iter().enumerate() {
-        seen.insert(*label, code as i32);
+        code_of.insert(*label, code as i32);
     }
-    let codes = y.map(|v| seen.get(&v).copied().unwrap_or(-1)).collect();
+    let codes = y.map(|v| code_of.get(&v).copied().unwrap_or(-1)).collect();
     (classes, codes)
 }
 
@@ -41,7 +41,7 @@ pub fn integers(y: impl Iterator<Item = i64> + Clone) -> (Vec<i64>, Vec<i32>) {
 /// A missing label has code -1.
 #[derive(Default)]
 pub struct Numbering<K> {
-    seen: HashMap<K, i32>,
+    code_of: HashMap<K, i32>,
     first: Vec<usize>,
     codes: Vec<i32>,
 }
@@ -49,14 +49,14 @@ pub struct Numbering<K> {
 impl<K: Hash + Eq> Numbering<K> {
     /// An empty encoding with capacity for `rows` rows.
     pub fn new(rows: usize) -> Self {
-        Numbering { seen: HashMap::new(), first: Vec::new(), codes: Vec::with_capacity(rows) }
+        Numbering { code_of: HashMap::new(), first: Vec::new(), codes: Vec::with_capacity(rows) }
     }
 
     /// The code of a label.
     #[inline(always)]
     pub fn code(&mut self, label: K) -> i32 {
-        let Numbering { seen, first, codes } = self;
-        *seen.entry(label).or_insert_with(|| {
+        let Numbering { code_of, first, codes } = self;
+        *code_of.entry(label).or_insert_with(|| {
             first.push(codes.len());
             first.len() as i32 - 1
         })
@@ -82,15 +82,15 @@ impl<K: Hash + Eq> Numbering<K> {
 
     /// Appends the rows of another part.
     fn append(&mut self, part: Numbering<K>) {
-        let mut labels: Vec<(i32, K)> = part.seen.into_iter().map(|(label, code)| (code, label)).collect();
+        let mut labels: Vec<(i32, K)> = part.code_of.into_iter().map(|(label, code)| (code, label)).collect();
         labels.sort_unstable_by_key(|(code, _)| *code);
         let offset = self.codes.len();
         let to: Vec<i32> = labels
             .into_iter()
             .zip(part.first)
             .map(|((_, label), row)| {
-                let Numbering { seen, first, .. } = self;
-                *seen.entry(label).or_insert_with(|| {
+                let Numbering { code_of, first, .. } = self;
+                *code_of.entry(label).or_insert_with(|| {
                     first.push(offset + row);
                     first.len() as i32 - 1
                 })

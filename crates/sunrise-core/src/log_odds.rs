@@ -97,7 +97,7 @@ fn tiled(
 ) -> Result<(), Fault> {
     let width = counts.classes.div_ceil(GROUP) * GROUP;
     if table.len() != columns * width {
-        return Err(Fault::shape("the room is not one of columns x classes, padded"));
+        return Err(Fault::shape("the table is not columns x classes, the classes padded"));
     }
     let tasks: Vec<(usize, &mut [f64])> = table.chunks_mut(TILE * 64 * width).enumerate().collect();
     run(threads, tasks, |(k, part)| {
@@ -124,14 +124,14 @@ fn tiled(
 /// Log of the shares of every class over those of all others, columns x classes, rows padded to whole groups.
 ///
 /// A class that has no others is scored by its own shares.
-pub fn log_odds(counts: ClassCounts, room: &mut [f64], threads: usize) -> Result<(), Fault> {
+pub fn log_odds(counts: ClassCounts, out: &mut [f64], threads: usize) -> Result<(), Fault> {
     let columns = counts.columns()?;
     let (total, rest_total) = counts.totals(columns, threads);
     let alone = counts.classes == 1;
     let scale: Vec<f64> =
         total.iter().zip(&rest_total).map(|(own, rest)| if alone { 1.0 / own } else { rest / own }).collect();
     let log_scale: Vec<f64> = scale.iter().map(|scale| scale.ln()).collect();
-    tiled(counts, columns, room, threads, |own, rest, to| {
+    tiled(counts, columns, out, threads, |own, rest, to| {
         let all = others(own, rest);
         // Most classes have none of most columns, and all of those have the same to say.
         let nothing = (counts.alpha / if alone { 1.0 } else { all + counts.alpha }).ln();
@@ -148,43 +148,44 @@ pub fn log_odds(counts: ClassCounts, room: &mut [f64], threads: usize) -> Result
 
 /// Scores of rows by log odds after their own counts are subtracted, rows x classes.
 ///
-/// Its own class has fewer counts, and so have the others of all other classes. Infinite where more would be taken
-/// than there is. Rows have to be canonical; the odds are those of [`odds`], and there must be as much room.
+/// The subtraction changes the counts of the own class, and for every other class the counts of its others. Scores are
+/// infinite if a count would become negative. Rows must be canonical; `odds` is the result of [`log_odds`], and `out` is
+/// scratch memory of the same size.
 pub fn left_out_scores<T: Cell, I: Index>(
     x: &Csr<T, I>,
     rows: Rows,
     counts: ClassCounts,
     odds: &[f64],
-    room: &mut [f64],
+    out: &mut [f64],
     threads: usize,
 ) -> Result<Vec<f64>, Fault> {
     let columns = counts.columns()?;
     rows.table(x.rows(), columns)?;
-    let others = Others::of(counts, columns, room, threads)?;
+    let others = Others::of(counts, columns, out, threads)?;
     if columns != x.columns() || rows.classes != counts.classes || odds.len() != columns * others.width {
         return Err(Fault::shape("the rows do not have the columns and classes of the counts"));
     }
     let mut scores = vec![0.0; cells(x.rows(), counts.classes)?];
     let mut tasks = Vec::new();
-    let mut room = &mut scores[..];
+    let mut out = &mut scores[..];
     for piece in pieces(x.rows(), 64, 64) {
-        let (part, behind) = room.split_at_mut(piece.len() * counts.classes);
-        room = behind;
+        let (part, behind) = out.split_at_mut(piece.len() * counts.classes);
+        out = behind;
         tasks.push((piece, part));
     }
-    let done = run(threads, tasks, |(piece, room)| {
+    let done = run(threads, tasks, |(piece, out)| {
         vectorised(
             #[inline(always)]
             || {
-                let (mut lost, mut taken) = (Lost::none(others.width), Vec::new());
-                for (r, score) in piece.zip(room.chunks_exact_mut(counts.classes)) {
+                let (mut lost_scores, mut taken) = (LostScores::none(others.width), Vec::new());
+                for (r, score) in piece.zip(out.chunks_exact_mut(counts.classes)) {
                     let (indices, values) = x.canonical_row(r)?;
                     taken.clear();
                     taken.extend(indices.iter().zip(values).map(|(j, value)| (j.at(), value.number())));
-                    lost.begin(&taken, odds);
+                    lost_scores.begin(&taken, odds);
                     match rows.class(r) {
-                        Some((y, w)) => others.score(counts, &taken, y, w, &mut lost, score),
-                        None => score.copy_from_slice(&lost.plain[..counts.classes]),
+                        Some((y, w)) => others.score(counts, &taken, y, w, &mut lost_scores, score),
+                        None => score.copy_from_slice(&lost_scores.plain[..counts.classes]),
                     }
                 }
                 Ok(())
@@ -212,15 +213,15 @@ struct Others<'a> {
 
 /// What a row scores as it is, and what it loses of the scores of the others: a sum for every class, and one that is
 /// the same for all.
-struct Lost {
+struct LostScores {
     plain: Vec<f64>,
     by_class: Vec<f64>,
     same: f64,
 }
 
-impl Lost {
+impl LostScores {
     fn none(width: usize) -> Self {
-        Lost { plain: vec![0.0; width], by_class: vec![0.0; width], same: 0.0 }
+        LostScores { plain: vec![0.0; width], by_class: vec![0.0; width], same: 0.0 }
     }
 
     /// The score of another row as it is.
@@ -240,13 +241,13 @@ impl Lost {
 }
 
 impl<'a> Others<'a> {
-    fn of(counts: ClassCounts, columns: usize, room: &'a mut [f64], threads: usize) -> Result<Self, Fault> {
+    fn of(counts: ClassCounts, columns: usize, out: &'a mut [f64], threads: usize) -> Result<Self, Fault> {
         let (total, rest_total) = counts.totals(columns, threads);
-        tiled(counts, columns, room, threads, |own, rest, to| {
+        tiled(counts, columns, out, threads, |own, rest, to| {
             _ = others(own, rest);
             rest.iter().zip(to).for_each(|(rest, to)| *to = 1.0 / (rest + counts.alpha));
         })?;
-        let inverse = &*room;
+        let inverse = &*out;
         let width = counts.classes.div_ceil(GROUP) * GROUP;
         let parts = pieces(columns, 4096, 64);
         let extremes = run(threads, parts, |part| {
@@ -265,7 +266,7 @@ impl<'a> Others<'a> {
         row: &[(usize, f64)],
         y: usize,
         w: f64,
-        lost: &mut Lost,
+        lost_scores: &mut LostScores,
         score: &mut [f64],
     ) {
         let mine = &counts.x[y * (counts.x.len() / counts.classes)..];
@@ -280,14 +281,14 @@ impl<'a> Others<'a> {
             own += a * log_rest(gone / smoothed);
             let (most, next, whose, common) = self.extremes[j];
             let most = taken * if whose == y { next } else { most };
-            lost.add(&self.inverse[j * self.width..][..self.width], most, common, a, taken);
+            lost_scores.add(&self.inverse[j * self.width..][..self.width], most, common, a, taken);
         }
         let all = w * length;
-        let parts = lost.plain.iter().zip(&lost.by_class).zip(&self.rest_total);
+        let parts = lost_scores.plain.iter().zip(&lost_scores.by_class).zip(&self.rest_total);
         for (to, ((plain, sum), rest)) in score.iter_mut().zip(parts) {
-            *to = plain + (length * (-all / rest).ln_1p() - (sum + lost.same));
+            *to = plain + (length * (-all / rest).ln_1p() - (sum + lost_scores.same));
         }
-        score[y] = lost.plain[y] + (own - length * (-all / self.total[y]).ln_1p());
+        score[y] = lost_scores.plain[y] + (own - length * (-all / self.total[y]).ln_1p());
         if !enough {
             score.fill(f64::INFINITY);
         }
@@ -309,7 +310,7 @@ fn extremes(row: &[f64]) -> (f64, f64, usize, f64) {
     (most, next, whose, least)
 }
 
-impl Lost {
+impl LostScores {
     /// Adds a log(1 - taken / others) for every class, where that is at most so much and for most classes `common`.
     ///
     /// That of the row's own class may be anything: it is not asked for.
@@ -421,10 +422,10 @@ mod tests {
             let flat: Vec<f64> = x.iter().flatten().copied().collect();
             let counts = ClassCounts { x: &flat, classes, alpha: 0.3 };
             let csr = Csr::new(&data, &indices, &indptr, 7).unwrap();
-            let mut told = vec![f64::NAN; 7 * classes.div_ceil(GROUP) * GROUP];
-            log_odds(counts, &mut told, threads).unwrap();
+            let mut by_column = vec![f64::NAN; 7 * classes.div_ceil(GROUP) * GROUP];
+            log_odds(counts, &mut by_column, threads).unwrap();
             let labelled = Rows::new(&y, None, classes).unwrap();
-            let found = left_out_scores(&csr, labelled, counts, &told, &mut told.clone(), threads).unwrap();
+            let found = left_out_scores(&csr, labelled, counts, &by_column, &mut by_column.clone(), threads).unwrap();
             for (r, (row, c)) in table.iter().enumerate() {
                 let mut rest = x.clone();
                 row.iter().enumerate().for_each(|(j, &n)| rest[*c as usize][j] -= f64::from(n));
@@ -453,10 +454,11 @@ mod tests {
     fn more_than_there_is_cannot_be_taken() {
         let csr = Csr::new(&[2.0], &[0_i32], &[0, 1], 2).unwrap();
         let counts = ClassCounts { x: &[1.0, 0.0, 0.0, 1.0], classes: 2, alpha: 1.0 };
-        let mut told = [0.0; 8];
-        log_odds(counts, &mut told, 1).unwrap();
-        let found = left_out_scores(&csr, Rows::new(&[0], None, 2).unwrap(), counts, &told, &mut [0.0; 8], 1)
-            .unwrap();
+        let mut table = [0.0; 8];
+        log_odds(counts, &mut table, 1).unwrap();
+        let found =
+            left_out_scores(&csr, Rows::new(&[0], None, 2).unwrap(), counts, &table, &mut [0.0; 8], 1)
+                .unwrap();
         assert!(found.iter().all(|x| x.is_infinite()));
         assert!(log_odds(ClassCounts { x: &[1.0], classes: 0, alpha: 1.0 }, &mut [], 1).is_err());
         assert!(log_odds(counts, &mut [0.0; 7], 1).is_err());

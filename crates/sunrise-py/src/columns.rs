@@ -135,8 +135,8 @@ pub fn encode_column<'py>(
 ) -> PyResult<(Integers<'py>, Codes<'py>)> {
     if let Source::Arrow(arrow) = &column {
         let arrow = arrow.get();
-        if let Some(found) = py.detach(|| arrow.number_labels(threads)) {
-            return Ok(numbered(py, found));
+        if let Some(encoded) = py.detach(|| arrow.number_labels(threads)) {
+            return Ok(numbered(py, encoded));
         }
     }
     let column = column.column(View::Itself).map_err(raise)?;

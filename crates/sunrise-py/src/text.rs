@@ -94,24 +94,24 @@ impl Words {
     /// The words of a list; refuses a word that occurs twice.
     #[new]
     fn new(list: &Bound<'_, PyList>) -> PyResult<Self> {
-        let mut found = words::Words::default();
+        let mut made = words::Words::default();
         for (place, word) in list.iter().enumerate() {
             let text = word.cast_into::<PyString>().map_err(|error| {
                 let kind = error.into_inner().get_type();
                 PyTypeError::new_err(format!("word {place} of the vocabulary is a {kind}, no str"))
             })?;
             let held = utf8(text)?;
-            if found.insert(words::Key::new(held.text()?.bytes)) as usize != place {
+            if made.insert(words::Key::new(held.text()?.bytes)) as usize != place {
                 return Err(PyValueError::new_err(format!(
                     "word {place} of the vocabulary, {}, stands in it twice; pass each word once",
                     list.get_item(place)?.repr()?
                 )));
             }
         }
-        if found.len() >= words::Words::MOST {
+        if made.len() >= words::Words::MOST {
             return Err(raise(sunrise_core::fault::Fault::Memory));
         }
-        Ok(Words(found))
+        Ok(Words(made))
     }
 
     fn __len__(&self) -> usize {
@@ -232,7 +232,7 @@ fn has_sigma(bytes: &[u8]) -> bool {
     let behind = bytes.get(1..).unwrap_or(&[]);
     bytes.chunks(MANY).zip(behind.chunks(MANY)).any(|(first, second)| {
         let pairs = first.iter().zip(second);
-        pairs.fold(0, |found, (a, b)| found | (u8::from(*a == 0xCE) & u8::from(*b == 0xA3))) != 0
+        pairs.fold(0, |any, (a, b)| any | (u8::from(*a == 0xCE) & u8::from(*b == 0xA3))) != 0
     })
 }
 
@@ -341,21 +341,21 @@ impl TextCounter {
         let columns = match (self.hashed, vocabulary) {
             (Some(hashed), _) => Columns::Hashed(hashed),
             (None, Some(words)) => Columns::Known(&words.get().0),
-            (None, None) => Columns::Found,
+            (None, None) => Columns::Learned,
         };
         let bytes: usize = texts.iter().map(|text| text.bytes.len()).sum();
         let threads = if bytes < SMALL { 1 } else { threads };
         let settings = &self.settings;
         let binary = self.binary;
-        let found = py.detach(|| count(texts, settings, alphabet, &columns, threads)).map_err(raise)?;
+        let counted = py.detach(|| count(texts, settings, alphabet, &columns, threads)).map_err(raise)?;
         // NumPy requests huge pages, which halve the time of writing large arrays.
-        let empty = |dtype| py.import("numpy")?.call_method1(intern!(py, "empty"), (found.cells(), dtype));
+        let empty = |dtype| py.import("numpy")?.call_method1(intern!(py, "empty"), (counted.cells(), dtype));
         let indices = empty("int32")?.cast_into::<PyArray1<i32>>()?;
         let data = empty("float64")?.cast_into::<PyArray1<f64>>()?;
         let (indptr, lengths, words) = {
             let (mut i, mut d) = (indices.try_readwrite()?, data.try_readwrite()?);
             let (i, d) = (slice_mut(&mut i)?, slice_mut(&mut d)?);
-            py.detach(|| found.into_rows(i, d, binary, threads)).map_err(raise)?
+            py.detach(|| counted.into_rows(i, d, binary, threads)).map_err(raise)?
         };
         Ok(TokenCounts {
             indptr: indptr.into_pyarray(py).unbind(),

@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 /// The columns of the words.
 pub enum Columns<'a> {
     /// All words of the texts, in the order of code points.
-    Found,
+    Learned,
     /// A given vocabulary; other words count towards the lengths only.
     Known(&'a Words),
     /// A column for each hash value.
@@ -85,13 +85,13 @@ pub fn count(
     let workers = threads.clamp(1, blocks.len().max(1));
     let reader = || Reader::new(settings, alphabet);
     match columns {
-        Columns::Found => {
+        Columns::Learned => {
             let numbers = (0..workers).map(|_| Words::default()).collect();
-            let (parts, found) = parts(texts, &blocks, reader, numbers, 0);
-            if found.iter().any(|words| words.len() >= Words::MOST) {
+            let (parts, vocabularies) = parts(texts, &blocks, reader, numbers, 0);
+            if vocabularies.iter().any(|words| words.len() >= Words::MOST) {
                 return Err(Fault::Memory);
             }
-            let (words, to) = merge(&found, threads)?;
+            let (words, to) = merge(&vocabularies, threads)?;
             Ok(Counted { parts, to: Some(to), columns: words.len(), words: Some(words) })
         }
         Columns::Known(words) => {
@@ -108,18 +108,18 @@ pub fn count(
 /// Cuts texts into blocks of about equal numbers of bytes.
 fn blocks(texts: &[Text]) -> Vec<Range<usize>> {
     const BYTES: usize = 1 << 17;
-    let (mut found, mut start, mut bytes) = (Vec::new(), 0, 0);
+    let (mut ranges, mut start, mut bytes) = (Vec::new(), 0, 0);
     for (row, text) in texts.iter().enumerate() {
         bytes += text.bytes.len() + 16; // an empty text takes some time too
         if bytes >= BYTES {
-            found.push(start..row + 1);
+            ranges.push(start..row + 1);
             (start, bytes) = (row + 1, 0);
         }
     }
     if start < texts.len() {
-        found.push(start..texts.len());
+        ranges.push(start..texts.len());
     }
-    found
+    ranges
 }
 
 /// The counts of all blocks in order, and the numberings of the workers.
@@ -146,12 +146,12 @@ fn parts<'a, N: Number>(
                 let mut length = 0;
                 reader.read(*text, |words| {
                     length += words.len() as i64;
-                    let (mut found, mut n) = ([0; Words::TOGETHER], 0);
+                    let (mut known, mut n) = ([0; Words::TOGETHER], 0);
                     numbers.numbers(words, |number| {
-                        found[n] = number;
+                        known[n] = number;
                         n += 1;
                     });
-                    tally.add(&found[..n]);
+                    tally.add(&known[..n]);
                 });
                 tally.take(&mut part.counts);
                 part.ends.push(part.counts.len());
@@ -182,7 +182,7 @@ impl Counted {
         threads: usize,
     ) -> Result<Rows, Fault> {
         if indices.len() != self.cells() || data.len() != self.cells() {
-            return Err(Fault::shape("the room is not that of the cells"));
+            return Err(Fault::shape("the arrays do not have one element for each stored cell"));
         }
         let Counted { parts, to, columns, words } = self;
         let (bits, to) = (bits(columns), to.as_deref());
@@ -216,8 +216,8 @@ impl Counted {
                     None => keys.extend(row.iter().map(|&(k, n)| pair(k, n))),
                 }
                 sort(&mut keys, &mut spare, bits);
-                let room = indices[start..end].iter_mut().zip(&mut data[start..end]);
-                for (key, (index, cell)) in keys.iter().zip(room) {
+                let cells = indices[start..end].iter_mut().zip(&mut data[start..end]);
+                for (key, (index, cell)) in keys.iter().zip(cells) {
                     *index = (key >> 32) as i32;
                     *cell = if binary { 1.0 } else { f64::from(*key as u32) };
                 }
@@ -262,7 +262,7 @@ mod tests {
     #[test]
     fn words_are_counted_in_order() {
         let texts = ["The cat and the dog".to_string(), String::new(), "dog, dog!".to_string()];
-        let found = counted(&texts, &Columns::Found, 1);
+        let found = counted(&texts, &Columns::Learned, 1);
         assert_eq!(found.indptr, [0, 4, 4, 5]);
         assert_eq!(found.indices, [0, 1, 2, 3, 2]);
         assert_eq!(found.data, [1.0, 1.0, 1.0, 2.0, 2.0]);
@@ -278,9 +278,9 @@ mod tests {
     fn threads_change_nothing() {
         let text = |k: u64| (0..300).map(|j| format!("w{} ", (k * 7919 + j * j) % 977)).collect::<String>();
         let texts: Vec<String> = (0..900).map(text).collect();
-        let one = counted(&texts, &Columns::Found, 1);
+        let one = counted(&texts, &Columns::Learned, 1);
         for threads in [2, 3, 8] {
-            let more = counted(&texts, &Columns::Found, threads);
+            let more = counted(&texts, &Columns::Learned, threads);
             assert_eq!((&more.indptr, &more.indices), (&one.indptr, &one.indices));
             assert_eq!((&more.data, &more.lengths), (&one.data, &one.lengths));
             let hashed = counted(&texts, &Columns::Hashed(Hashed::new(20)), threads);

@@ -12,27 +12,28 @@ use crate::rows::Rows;
 pub fn documents<T: Cell, I: Index>(
     x: &Csr<T, I>,
     rows: Rows,
-    found: &mut [i64],
+    n_documents: &mut [i64],
     sums: &mut [f64],
     threads: usize,
 ) -> Result<(), Fault> {
     let width = x.columns() + 1;
     let cells = rows.table(x.rows(), width)?;
-    if found.len() != cells || sums.len() != cells {
-        return Err(Fault::shape("the room is not one of classes x words"));
+    if n_documents.len() != cells || sums.len() != cells {
+        return Err(Fault::shape("the arrays for the results are not classes x (1 + words)"));
     }
     let grouped = rows.by_class();
-    let tasks: Vec<_> = found.chunks_exact_mut(width).zip(sums.chunks_exact_mut(width)).enumerate().collect();
-    let done = run(threads, tasks, |(c, (found, sums))| {
-        found.fill(0);
+    let tasks: Vec<_> =
+        n_documents.chunks_exact_mut(width).zip(sums.chunks_exact_mut(width)).enumerate().collect();
+    let done = run(threads, tasks, |(c, (n_documents, sums))| {
+        n_documents.fill(0);
         sums.fill(0.0);
         for &r in grouped.class(c) {
             let weight = rows.weight(r);
             let (indices, values) = x.canonical_row(r)?;
-            found[0] += 1;
+            n_documents[0] += 1;
             sums[0] += weight;
             for (j, value) in indices.iter().zip(values) {
-                found[j.at() + 1] += 1;
+                n_documents[j.at() + 1] += 1;
                 sums[j.at() + 1] += weight * value.number();
             }
         }
@@ -50,9 +51,9 @@ mod tests {
     fn words_are_added_up_by_class() {
         let csr = Csr::new(&[1.0, 2.0, 4.0], &[0_i32, 1, 1], &[0, 2, 3, 3], 2).unwrap();
         let rows = Rows::new(&[0, 1, 1], Some(&[1.0, 0.5, 2.0]), 2).unwrap();
-        let (mut found, mut sums) = ([7; 6], [7.0; 6]);
-        documents(&csr, rows, &mut found, &mut sums, 2).unwrap();
-        assert_eq!(found, [1, 1, 1, 2, 0, 1]);
+        let (mut n_documents, mut sums) = ([7; 6], [7.0; 6]);
+        documents(&csr, rows, &mut n_documents, &mut sums, 2).unwrap();
+        assert_eq!(n_documents, [1, 1, 1, 2, 0, 1]);
         assert_eq!(sums, [1.0, 1.0, 2.0, 2.5, 0.0, 2.0]);
     }
 }

@@ -57,7 +57,7 @@ impl Folded {
         let used = (self.length / 64 + 2).min(self.words.len());
         self.words[..used].fill(0);
         self.length = 0;
-        self.make_room(bytes.len());
+        self.reserve(bytes.len());
         let mut rest = bytes;
         while let Some((chunk, behind)) = rest.split_first_chunk::<8>() {
             let x = u64::from_le_bytes(*chunk);
@@ -76,7 +76,7 @@ impl Folded {
     }
 
     #[inline(always)]
-    fn make_room(&mut self, bytes: usize) {
+    fn reserve(&mut self, bytes: usize) {
         let needed = self.length + bytes + 2 * PAD;
         if self.text.len() < needed {
             self.grow(needed);
@@ -93,8 +93,8 @@ impl Folded {
     #[inline(always)]
     fn put_eight(&mut self, x: u64, n: usize, lower: bool) {
         let (x, bits) = eight(x, lower);
-        if let Some(room) = self.text.get_mut(self.length..self.length + 8) {
-            room.copy_from_slice(&x.to_le_bytes());
+        if let Some(space) = self.text.get_mut(self.length..self.length + 8) {
+            space.copy_from_slice(&x.to_le_bytes());
         }
         self.mark(bits & ((1_u64 << n) - 1), n);
     }
@@ -150,10 +150,10 @@ impl Folded {
     /// Appends one character and reserves space for the `rest`.
     #[inline(always)]
     fn put(&mut self, character: u32, word: bool, rest: &[u8]) {
-        self.make_room(rest.len());
+        self.reserve(rest.len());
         let (bytes, n) = encode(character);
-        if let Some(room) = self.text.get_mut(self.length..self.length + 4) {
-            room.copy_from_slice(&bytes);
+        if let Some(space) = self.text.get_mut(self.length..self.length + 4) {
+            space.copy_from_slice(&bytes);
         }
         self.mark(if word { (1 << n) - 1 } else { 0 }, n);
     }
@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn what_grows_in_lower_case_finds_room() {
+    fn text_may_grow_in_lower_case() {
         let text = "Ⱥ".repeat(1000);
         let mut folded = Folded::default();
         folded.read(text.as_bytes(), true, Some(rust()));

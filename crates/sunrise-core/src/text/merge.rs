@@ -14,15 +14,15 @@ struct Place {
 }
 
 /// All words in order, and for each worker the positions of its words among them.
-pub fn merge(found: &[Words], threads: usize) -> Result<(Words, Vec<Vec<u32>>), Fault> {
-    let word = |place: &Place| found[place.worker as usize].get(place.number as usize);
+pub fn merge(vocabularies: &[Words], threads: usize) -> Result<(Words, Vec<Vec<u32>>), Fault> {
+    let word = |place: &Place| vocabularies[place.worker as usize].get(place.number as usize);
     let compare = |a: &Place, b: &Place| {
         // Equal first bytes do not mean equal words: a word may be longer, or end in a zero byte.
         a.rank.cmp(&b.rank).then_with(|| word(a).compare(&word(b)))
     };
-    let workers: Vec<usize> = (0..found.len()).collect();
+    let workers: Vec<usize> = (0..vocabularies.len()).collect();
     let mut lists = run(threads, workers, |worker| {
-        let words = &found[worker];
+        let words = &vocabularies[worker];
         let place = |k| Place { rank: words.rank(k), worker: worker as u32, number: k as u32 };
         let mut places: Vec<Place> = (0..words.len()).map(place).collect();
         // Sorted by the first eight bytes, then by the whole word where these are equal.
@@ -42,7 +42,7 @@ pub fn merge(found: &[Words], threads: usize) -> Result<(Words, Vec<Vec<u32>>), 
         }
         lists = run(threads, pairs, |(a, b)| join(a, b, compare));
     }
-    let mut to: Vec<Vec<u32>> = found.iter().map(|words| vec![0; words.len()]).collect();
+    let mut to: Vec<Vec<u32>> = vocabularies.iter().map(|words| vec![0; words.len()]).collect();
     let mut all = Words::default();
     let mut last: Option<Place> = None;
     for place in lists.into_iter().next().unwrap_or_default() {
@@ -93,12 +93,12 @@ mod tests {
                 list.iter().for_each(|word| _ = words.insert(Key::new(word.as_bytes())));
                 words
             };
-            let found: Vec<Words> = lists.iter().map(bytes).collect();
-            let (all, to) = merge(&found, 2).unwrap();
+            let vocabularies: Vec<Words> = lists.iter().map(bytes).collect();
+            let (all, to) = merge(&vocabularies, 2).unwrap();
             let expected: Vec<&String> = lists.iter().flatten().collect::<BTreeSet<_>>().into_iter().collect();
             let words: Vec<Vec<u8>> = (0..all.len()).map(|k| all.get(k).bytes().to_vec()).collect();
             prop_assert_eq!(&words, &expected.iter().map(|word| word.as_bytes().to_vec()).collect::<Vec<_>>());
-            for (words_of, to) in found.iter().zip(to) {
+            for (words_of, to) in vocabularies.iter().zip(to) {
                 for (number, place) in to.into_iter().enumerate() {
                     prop_assert!(words_of.get(number).bytes() == &words[place as usize][..]);
                 }
