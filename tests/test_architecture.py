@@ -22,7 +22,7 @@ PACKAGE = ROOT / "python" / "sunrise"
 ORDER = {
     "_common": "arrays threads warnings labels",
     "statistics": "terms support base sums moments counts empirical words bursts model",
-    "numerics": "special conjugate normal_inverse_gamma evidence quadrature optimise bandwidth bin_edges polya",
+    "numerics": "special conjugate normal_inverse_gamma evidence quadrature bandwidth bin_edges polya",
     "forms": "base linear table pointwise polya removal kernel_density",
     "data": "errors levels profile weights column blocks columns frame write align labels",
     "text": "alphabet texts vocabulary counter hashed",
@@ -31,7 +31,8 @@ ORDER = {
     "exponential gamma gaussian geometric kernel lognormal multinomial poisson vonmises complement odds "
     "dirichlet_multinomial text",
     "model": "settings schema calibration_weights class_prior accumulate fitted encode_rows score",
-    "inference": "scores leave_one_out calibration em decisions explain intervals linear_form posteriors sampling",
+    "inference": "scores leave_one_out optimise calibration em decisions explain intervals linear_form posteriors "
+    "sampling",
     "selection": "rules by_score choose duplicates mutual_information",
     "estimators": "base constraints fitted_attribute given_parameters learning prediction reliability generative "
     "summary naive_bayes single_family bernoulli_nb categorical_nb complement_nb dirichlet_multinomial_nb gaussian_nb "

@@ -169,7 +169,7 @@ def test_what_text_cannot_do_is_said():
         model.mutual_information()
     with pytest.raises(ValueError, match="no documents can be drawn"):
         model.sample()
-    with pytest.raises(ValueError, match="no distribution"):
+    with pytest.raises(ValueError, match="not a distribution"):
         model.interval(TEXTS)
     assert np.isnan(model.log_evidence_)
 

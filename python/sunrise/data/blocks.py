@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from sunrise._common.arrays import Codes, Floats, Integers, Labels, Mask
+from sunrise._common.threads import threads
 from sunrise.data.column import Column
 from sunrise.statistics.bursts import Bursts
 from sunrise.statistics.support import Support
@@ -41,12 +42,12 @@ class Engine(Protocol):
 
 
 class Rows(NamedTuple):
-    """The classes and weights of the rows that are added up."""
+    """The classes and weights of the rows that are added up, and the number of threads, as the user set it."""
 
     codes: Codes
     weight: Floats | None
     n_classes: int
-    n_threads: int
+    n_jobs: int | None
 
 
 class Block(Protocol):
@@ -94,7 +95,9 @@ class _Accumulated:
 
     def statistics(self, engine: Engine, terms: tuple[Term, ...], support: Support, rows: Rows) -> Any:
         """The sufficient statistics of the cells, per class."""
-        return engine.accumulate(self, terms, support, *rows)
+        block: Any = self
+        n_threads = threads(rows.n_jobs, block.shape[0] * block.shape[1])
+        return engine.accumulate(self, terms, support, *rows[:3], n_threads)
 
 
 @dataclass(frozen=True)
@@ -174,8 +177,8 @@ class LevelsBlock(_Accumulated):
     """A block of columns as level codes; -1 is missing."""
 
     codes: tuple[Codes, ...]
-    #: The names of the levels of a single column, where levels are counted by name.
-    names: Labels | None = None
+    #: The names of the levels of every column, where levels are counted by name.
+    names: tuple[Labels, ...] | None = None
 
     kind = "dense"
 
@@ -207,7 +210,7 @@ class LevelsBlock(_Accumulated):
 
     def statistics(self, engine: Engine, terms: tuple[Term, ...], support: Support, rows: Rows) -> Any:
         """Counts of the levels, by name where they have names."""
-        counts = engine.accumulate(self, terms, support, *rows)
+        counts = super().statistics(engine, terms, support, rows)
         return counts if self.names is None else counts.named(self.names)
 
 
@@ -291,9 +294,10 @@ class WordsBlock(SparseBlock):
         weight = np.ones(self.shape[0]) if rows.weight is None else rows.weight
         weight = weight if self.missing is None else np.where(self.missing, 0.0, weight)
         if COUNT in terms:
-            counts = engine.accumulate(self, terms, support, *rows._replace(weight=weight))
+            counts = super().statistics(engine, terms, support, rows._replace(weight=weight))
             return Bursts(self.vocabulary.words, counts, self.vocabulary)
-        documents, sums = engine.documents(self, rows.codes, weight, rows.n_classes, rows.n_threads)
+        n_threads = threads(rows.n_jobs, 16 * len(self.data))
+        documents, sums = engine.documents(self, rows.codes, weight, rows.n_classes, n_threads)
         vocabulary = self.vocabulary  # the lambda must not keep the cells alive
         # Most models never need a hundred thousand words as strings, so they are made when first used.
         return Words.of(lambda: vocabulary.words, documents, sums).known_by(vocabulary)

@@ -62,6 +62,10 @@ class Frame:
             self._columns[j] = self.source(j)
         return self._columns[j]
 
+    def read_all(self, columns: Sequence[int]) -> list[Column]:
+        """Return some columns by their positions."""
+        return [self.read(j) for j in columns]
+
     def without(self, name: Any) -> Frame:
         """Return the table without a column."""
         keep = [j for j, other in enumerate(self.names) if other != name]

@@ -38,6 +38,13 @@ class ColumnProfile:
     spread: Callable[[], tuple[float, float]] = field(default=lambda: (float("nan"),) * 2, repr=False)
 
     @property
+    def traits(self) -> set[str]:
+        """Traits by which families say for which columns they are candidates."""
+        traits = {"number": True, "positive": self.low > 0, "count": self.counts}
+        traits["few whole numbers"] = self.whole and self.distinct <= 20
+        return {name for name, holds in traits.items() if holds}
+
+    @property
     def counts(self) -> bool:
         """Whether it may be counts: whole numbers from 0."""
         return self.whole and self.low >= 0

@@ -25,14 +25,15 @@ from sunrise.statistics.empirical import Values
 from sunrise.statistics.moments import Moments
 from sunrise.statistics.sums import Sums
 from sunrise.statistics.support import Support
-from sunrise.statistics.terms import COUNT, LEVEL, VALUE, X2, Term
+from sunrise.statistics.terms import COUNT, LEVEL, VALUE, X2, Term, X
 
 __all__ = ["documents", "odds", "odds_left_out"]
 
 
 def read(block: Block, support: Support, rows: Any = slice(None)) -> Floats:
     """The views of the cells of some rows, refusing cells outside the support."""
-    return support.views_of(numbers(block, support, rows))
+    x = numbers(block, support, rows)
+    return x if support.views == (X,) else support.views_of(x)
 
 
 def numbers(block: Block, support: Support, rows: Any = slice(None)) -> Floats:
@@ -50,7 +51,7 @@ def numbers(block: Block, support: Support, rows: Any = slice(None)) -> Floats:
             row, column = (int(k) for k in np.argwhere(bad)[0])
             place = row if isinstance(rows, slice) else int(rows[row])
             raise _native.CellError(why, place, column, float(x[row, column]))
-    return support.read(x)
+    return x if support.above is None else support.read(x)
 
 
 def totals(codes: Codes, weight: Floats | None, n_classes: int) -> tuple[Integers, Floats]:

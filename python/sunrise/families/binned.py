@@ -10,7 +10,6 @@ from typing import Any, Self
 import numpy as np
 
 from sunrise._common.arrays import Codes, Floats
-from sunrise.data.profile import ColumnProfile
 from sunrise.families.base import Family
 from sunrise.families.capabilities import Candidate
 from sunrise.families.categorical import Categorical, CategoricalParams
@@ -60,6 +59,7 @@ class Binned(Smoothed, Candidate, Family):
     terms = (LEVEL,)
     reader = BINS
     complexity = 70
+    trait = "number"
     edges: Any = "frequency"
     bins: int = 10
     alpha: Any = 1.0
@@ -81,11 +81,6 @@ class Binned(Smoothed, Candidate, Family):
                 f"edges is {self.edges!r}; it must be one of {', '.join(map(repr, WAYS))}, or the edges "
                 f"themselves.{hint}"
             )
-
-    @classmethod
-    def is_candidate(cls, profile: ColumnProfile) -> bool:
-        """Any numbers."""
-        return True
 
     @property
     def support(self) -> Support:
@@ -127,11 +122,12 @@ class Binned(Smoothed, Candidate, Family):
 
     def _counts(self, stats: Counts) -> Counts:
         """The counts of all bins, also of those that were never seen."""
-        offsets = np.concatenate([[0], np.cumsum([cuts.n_bins for cuts in self.cuts])])
+        sizes = [cuts.n_bins for cuts in self.cuts]
+        offsets = np.concatenate([[0], np.cumsum(sizes)])
         at = offsets[stats.column] + stats.codes
         rows, weight = (np.zeros((len(stats.rows), offsets[-1]), a.dtype) for a in (stats.rows, stats.weight))
         rows[:, at], weight[:, at] = stats.rows, stats.weight
-        codes = np.concatenate([np.arange(cuts.n_bins) for cuts in self.cuts])
+        codes = np.concatenate([np.arange(size) for size in sizes])
         return Counts(offsets, codes, rows, weight)
 
     def params(self, stats: Counts, class_weight: Floats) -> CategoricalParams:

@@ -122,6 +122,10 @@ class Candidate(_Base):
 
     #: Among equally good candidates the one with the smaller number is chosen.
     complexity: ClassVar[int]
+    #: A numeric column with this trait may have the family, so that it is worth scoring; see `ColumnProfile.traits`.
+    trait: ClassVar[str | None] = None
+    #: A leave-one-out score costs as much as this power of the number of classes.
+    cost_power: ClassVar[int] = 0
     #: In which order the rules by type are asked; None if no rule by type chooses this family.
     rule_order: ClassVar[int | None] = None
 
@@ -129,13 +133,3 @@ class Candidate(_Base):
     def reason_by_type(cls, profile: ColumnProfile) -> str | None:
         """Why a column with this profile has this family by the rules for types; None if it does not."""
         return None
-
-    @classmethod
-    def is_candidate(cls, profile: ColumnProfile) -> bool:
-        """True if a numeric column with this profile may have this family, so that it is worth scoring."""
-        return False
-
-    @classmethod
-    def scoring_cost(cls, n_classes: int) -> int:
-        """How much longer a leave-one-out score takes than one of sums."""
-        return 1

@@ -14,7 +14,7 @@ from sunrise.families.base import Family
 from sunrise.families.capabilities import Candidate
 from sunrise.families.left_out import CellsLeftOut
 from sunrise.families.readers import LEVELS as READ_LEVELS
-from sunrise.families.readers import NUMBERS, Reader
+from sunrise.families.readers import NUMBERS
 from sunrise.families.smoothing import Alpha, Smoothed
 from sunrise.forms.table import Table
 from sunrise.numerics.conjugate import Dirichlet
@@ -54,6 +54,7 @@ class Categorical(Smoothed, Candidate, Family):
     name = "categorical"
     terms = (LEVEL,)
     complexity = 60
+    trait = "few whole numbers"
     rule_order = 2
     alpha: Any = 1.0
     min_categories: Any = None
@@ -67,6 +68,8 @@ class Categorical(Smoothed, Candidate, Family):
             raise ValueError(f'unseen is "ignore", "reserve" or "error", not {self.unseen!r}')
         if self.missing not in ("ignore", "level"):
             raise ValueError(f'missing is "ignore" or "level", not {self.missing!r}')
+        # Codes are read as they are, levels by name.
+        object.__setattr__(self, "reader", NUMBERS if self.coded else READ_LEVELS)
 
     @classmethod
     def reason_by_type(cls, profile: ColumnProfile) -> str | None:
@@ -79,20 +82,10 @@ class Categorical(Smoothed, Candidate, Family):
             else None
         )
 
-    @classmethod
-    def is_candidate(cls, profile: ColumnProfile) -> bool:
-        """Whole numbers of which there are few."""
-        return profile.whole and profile.distinct <= 20
-
     @property
     def support(self) -> Support:
         """Level codes."""
         return LEVELS
-
-    @property
-    def reader(self) -> Reader:  # type: ignore[override]
-        """Levels by name, or codes as they are."""
-        return NUMBERS if self.coded else READ_LEVELS
 
     @property
     def statistics_key(self) -> tuple[Any, ...]:

@@ -9,7 +9,6 @@ import numpy as np
 from scipy.special import gammaincinv, gammaln
 
 from sunrise._common.arrays import Codes, Floats, Mask
-from sunrise.data.profile import ColumnProfile
 from sunrise.families.base import Family, Problem
 from sunrise.families.capabilities import Candidate
 from sunrise.families.priors import (
@@ -68,15 +67,11 @@ class Gamma(PooledRow, Candidate, Family):
     name = "gamma"
     terms = (X,)
     complexity = 30
+    trait = "positive"
     prior: Any = None
 
     def __post_init__(self) -> None:
         self.check_row(2)
-
-    @classmethod
-    def is_candidate(cls, profile: ColumnProfile) -> bool:
-        """Numbers above 0."""
-        return profile.low > 0
 
     @property
     def support(self) -> Support:

@@ -64,6 +64,7 @@ class Gaussian(NormalPrior, Conjugate, Candidate, Family):
     name = "gaussian"
     terms = (X, X2)
     complexity = 10
+    trait = "number"
     rule_order = 4
     var_smoothing: float | None = None
     laplace: bool = False
@@ -92,11 +93,6 @@ class Gaussian(NormalPrior, Conjugate, Candidate, Family):
         if profile.counts:
             return f"whole numbers {profile.dispersion_text}"
         return "whole numbers" if profile.whole else "measurements"
-
-    @classmethod
-    def is_candidate(cls, profile: ColumnProfile) -> bool:
-        """Any numbers."""
-        return True
 
     @property
     def support(self) -> Support:

@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sunrise._common.arrays import Codes, Floats, Mask
-from sunrise.data.profile import ColumnProfile
 from sunrise.families.base import Family
 from sunrise.families.capabilities import Candidate, Conjugate
 from sunrise.families.priors import TwoNumbers, as_classes
@@ -46,6 +45,7 @@ class Geometric(TwoNumbers, Conjugate, Candidate, Family):
     terms = (X,)
     conjugate = Beta
     complexity = 50
+    trait = "count"
     numbers = ("prior_a", "prior_b")
     without_prior = {"prior_a": 0.0, "prior_b": 0.0}
     prior_a: Any = 1.0
@@ -54,11 +54,6 @@ class Geometric(TwoNumbers, Conjugate, Candidate, Family):
 
     def __post_init__(self) -> None:
         self.read_prior()
-
-    @classmethod
-    def is_candidate(cls, profile: ColumnProfile) -> bool:
-        """Counts."""
-        return profile.counts
 
     @property
     def support(self) -> Support:

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from sunrise._common.arrays import Codes, Floats, Mask, Positions
-from sunrise.data.profile import ColumnProfile
 from sunrise.families.base import Family, Problem
 from sunrise.families.capabilities import Candidate
 from sunrise.families.left_out import CellsLeftOut
@@ -86,6 +84,8 @@ class Kernel(Candidate, Family):
     name = "kernel"
     terms = (VALUE,)
     complexity = 80
+    trait = "number"
+    cost_power = 2  # the density of every class at the values of every class
     bandwidth: Any = "silverman"
     lower: float | None = None
     upper: float | None = None
@@ -128,16 +128,6 @@ class Kernel(Candidate, Family):
             math.inf if self.upper is None else self.upper,
         )
         return Bounds(float(low), float(high), self.boundary == "log")
-
-    @classmethod
-    def is_candidate(cls, profile: ColumnProfile) -> bool:
-        """Any numbers."""
-        return True
-
-    @classmethod
-    def scoring_cost(cls, n_classes: int) -> int:
-        """Leave-one-out evaluates the density of every class at the values of every class."""
-        return n_classes * n_classes
 
     @property
     def support(self) -> Support:
@@ -187,11 +177,14 @@ class Kernel(Candidate, Family):
 
     def find_problem(self, stats: Values) -> Problem | None:
         """Refuse numbers whose range is none."""
-        for j in np.flatnonzero(stats.known).tolist():
-            ends = [(run.x[0], run.x[-1]) for run in stats.of_column(j) if len(run.x)]
-            if not math.isfinite(max(high for _, high in ends) - min(low for low, _ in ends)):
-                return Problem(j, "holds numbers too far apart. Rescale it: divide it by a power of ten.")
-        return None
+        low, high = stats.range_of_columns()
+        with np.errstate(invalid="ignore", over="ignore"):
+            wide = stats.known & ~np.isfinite(high - low)
+        if not wide.any():
+            return None
+        return Problem(
+            int(np.argmax(wide)), "holds numbers too far apart. Rescale it: divide it by a power of ten."
+        )
 
     def resolve(self, stats: Values, again: bool = False) -> Kernel:
         """The family with its bandwidths and its pooled density as numbers."""
@@ -281,33 +274,25 @@ class Kernel(Candidate, Family):
         self, stats: Values, form: Density, x: Floats, c: Codes, j: Positions, w: Floats
     ) -> Floats:
         """Log density of every cell for its own class without itself."""
-        found = np.empty(len(x))
-        place = np.asarray(j) * stats.n_classes + c
-        order = np.argsort(place, kind="stable")
-        ends = np.flatnonzero(np.diff(place[order], prepend=-1, append=-1))
-        for a, b in pairwise(ends.tolist()):
-            some = order[a:b]
-            found[some] = self._without(stats, form, int(c[some[0]]), int(j[some[0]]), x[some], w[some])
-        return found
-
-    def _without(self, stats: Values, form: Density, c: int, j: int, x: Floats, w: Floats) -> Floats:
-        """The same for cells of one class and column."""
-        run, u = stats.run(c, j), self.bounds.scale(x)
+        u = self.bounds.scale(x)
         if self.grid is None:
-            points, weights = np.stack([x, x], axis=1), np.stack([w, 0.0 * w], axis=1)
+            points, weights = x[:, None], w[:, None]
         else:
             at, share = on_grid(x, self.grid)
             points = np.stack([nodes(self.grid)[at], nodes(self.grid)[at + 1]], axis=1)
             weights = np.stack([w * (1.0 - share), w * share], axis=1)
-        at = run.places(points.ravel()).reshape(points.shape)
-        held = np.where(at < 0, 0.0, run.observed_weight[np.maximum(at, 0)] if len(run.x) else 0.0)
-        there = (held >= (1.0 - 1e-9) * weights).all(axis=1) & (len(run.x) > 0)
+        columns = range(points.shape[1])
+        held = np.stack([stats.weight_at(points[:, k], c, j) for k in columns], axis=1)
+        fitted = (held >= (1.0 - 1e-9) * weights).all(axis=1)
+        if self.grid is None:  # the native sums take two points to remove
+            points, weights = np.repeat(points, 2, axis=1), np.stack([w, 0.0 * w], axis=1)
         own = form.sums.log_sums(c, j, u, (self.bounds.scale(points), weights))
-        n = without_dust(stats.observed_weight[c, j] - w, stats.observed_weight[c, j])
+        total = stats.observed_weight[c, j]
+        n = without_dust(total - w, total)
         own = np.where(n > 0, own, -np.inf)
         prior = np.where(n > 0, 0.0, 1.0) if self.estimate == "mle" else np.ones(len(x))
         density = np.logaddexp(own, form.common(j, u) + log(prior)) - np.log(n + prior)
-        return np.where(there, density, np.nan)
+        return np.where(fitted, density, np.nan)
 
     def prior_of(self, stats: Values, j: int) -> Pooled:
         """The pooled density of a column."""

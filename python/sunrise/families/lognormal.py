@@ -9,7 +9,6 @@ import numpy as np
 from scipy.special import ndtri
 
 from sunrise._common.arrays import Codes, Floats, Mask
-from sunrise.data.profile import ColumnProfile
 from sunrise.families.base import Family, Problem
 from sunrise.families.capabilities import Candidate, Conjugate
 from sunrise.families.priors import NormalPrior, given_normal, no_likelihood, student
@@ -41,15 +40,11 @@ class LogNormal(NormalPrior, Conjugate, Candidate, Family):
     name = "lognormal"
     terms = (X, X2)
     complexity = 20
+    trait = "positive"
     prior: Any = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "prior", given_normal(self.prior))
-
-    @classmethod
-    def is_candidate(cls, profile: ColumnProfile) -> bool:
-        """Numbers above 0."""
-        return profile.low > 0
 
     @property
     def support(self) -> Support:

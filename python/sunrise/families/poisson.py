@@ -46,6 +46,7 @@ class Poisson(TwoNumbers, Conjugate, Candidate, Family):
     terms = (X,)
     conjugate = Gamma
     complexity = 40
+    trait = "count"
     rule_order = 3
     numbers = ("prior_shape", "prior_rate")
     without_prior = {"prior_shape": 0.0, "prior_rate": 0.0}
@@ -66,11 +67,6 @@ class Poisson(TwoNumbers, Conjugate, Candidate, Family):
         ):
             return f"counts {profile.dispersion_text}"
         return None
-
-    @classmethod
-    def is_candidate(cls, profile: ColumnProfile) -> bool:
-        """Counts."""
-        return profile.counts
 
     @property
     def support(self) -> Support:

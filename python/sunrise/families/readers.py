@@ -75,13 +75,9 @@ class Reader(ABC):
 
     # What the first data decide.
 
-    def learn(self, family: Any, column: Column, fitting: Fitting) -> Any:
-        """Return the family of one column with the settings that its first data decide."""
-        return family
-
-    def is_uninformed(self, family: Any) -> bool:
-        """True if the first data held too little to decide these settings."""
-        return False
+    def learn(self, family: Any, column: Column, fitting: Fitting) -> tuple[Any, bool]:
+        """Return the family of one column with the settings that its first data decide, and if they held too little."""
+        return family, False
 
     def unlearned(self, family: Any) -> Any:
         """Return the family without learned settings: columns that agree on the rest form a block."""
@@ -102,8 +98,8 @@ class Reader(ABC):
     # Reading.
 
     @abstractmethod
-    def fit_block(self, column: Column, family: Any, fitting: Fitting) -> Block:
-        """Read one column for fitting."""
+    def fit_block(self, table: Frame, columns: tuple[int, ...], family: Any, fitting: Fitting) -> Block:
+        """Read the columns of a block for fitting."""
 
     @abstractmethod
     def score_block(self, table: Frame, family: Any, scoring: Scoring) -> Block:
@@ -143,9 +139,9 @@ class NumberReader(Reader):
     def __init__(self, whole_rows: bool = False) -> None:
         self.__dict__["whole_rows"] = whole_rows
 
-    def fit_block(self, column: Column, family: Any, fitting: Fitting) -> Block:
-        """The column as a block of one."""
-        return ColumnsBlock((numbers(column, family),), column.n_rows)
+    def fit_block(self, table: Frame, columns: tuple[int, ...], family: Any, fitting: Fitting) -> Block:
+        """The columns of the block."""
+        return number_block(table, columns, family)
 
     def score_block(self, table: Frame, family: Any, scoring: Scoring) -> Block:
         """The columns of the block; cells that an automatically chosen family cannot have are missing."""
@@ -157,16 +153,17 @@ class LevelReader(Reader):
 
     is_numeric = False
 
-    def fit_block(self, column: Column, family: Any, fitting: Fitting) -> Block:
+    def fit_block(self, table: Frame, columns: tuple[int, ...], family: Any, fitting: Fitting) -> Block:
         """Codes of the levels, with their names."""
-        names, codes = levels(column, family.missing == "level", fitting.n_jobs)
-        return LevelsBlock((codes,), names)
+        missing_is_level = family.missing == "level"
+        own = [levels(column, missing_is_level, fitting.n_jobs) for column in table.read_all(columns)]
+        return LevelsBlock(tuple(codes for _, codes in own), tuple(names for names, _ in own))
 
     def score_block(self, table: Frame, family: Any, scoring: Scoring) -> Block:
         """The levels as positions among those of the fit; an unseen level comes after all of them."""
         codes = []
-        for j, positions in zip(scoring.columns, scoring.lookup, strict=True):
-            column = table.read(j)
+        columns = table.read_all(scoring.columns)
+        for column, positions in zip(columns, scoring.lookup, strict=True):
             own, unseen = self._positions(column, family, positions, scoring.n_jobs)
             if unseen is not None and positions:
                 self._mind_unseen(column.name, family, unseen)
@@ -229,17 +226,13 @@ class BinReader(Reader):
 
     learns = True
 
-    def learn(self, family: Any, column: Column, fitting: Fitting) -> Any:
-        """The family with the edges of this column."""
-        if family.cuts:
-            return family
-        x = finite(column, family, fitting.who, fitting.weight)
-        cuts = cuts_of(family.edges, x, fitting.codes, fitting.weight, family.bins)
-        return family.with_settings(cuts=(cuts,))
-
-    def is_uninformed(self, family: Any) -> bool:
-        """True if there were too few cells to find edges by."""
-        return bool(family.has_few_cells)
+    def learn(self, family: Any, column: Column, fitting: Fitting) -> tuple[Any, bool]:
+        """The family with the edges of this column, and if there were too few cells to find edges by."""
+        if not family.cuts:
+            x = finite(column, family, fitting.who, fitting.weight)
+            cuts = cuts_of(family.edges, x, fitting.codes, fitting.weight, family.bins)
+            family = family.with_settings(cuts=(cuts,))
+        return family, bool(family.has_few_cells)
 
     def unlearned(self, family: Any) -> Any:
         """The family without edges."""
@@ -261,17 +254,16 @@ class BinReader(Reader):
         """The family with the edges of one column."""
         return family.with_settings(cuts=family.cuts[at : at + 1])
 
-    def fit_block(self, column: Column, family: Any, fitting: Fitting) -> Block:
-        """The bins of the cells."""
-        x = finite(column, family, fitting.who, fitting.weight)
-        return LevelsBlock((family.cuts[0].bins(x),))
+    def fit_block(self, table: Frame, columns: tuple[int, ...], family: Any, fitting: Fitting) -> Block:
+        """The bins of the cells of every column."""
+        own = zip(table.read_all(columns), family.cuts, strict=True)
+        cells = ((finite(column, family, fitting.who, fitting.weight), cuts) for column, cuts in own)
+        return LevelsBlock(tuple(cuts.bins(x) for x, cuts in cells))
 
     def score_block(self, table: Frame, family: Any, scoring: Scoring) -> Block:
         """The bins of the cells of every column."""
-        columns = zip(scoring.columns, family.cuts, strict=True)
-        return LevelsBlock(
-            tuple(cuts.bins(finite(table.read(j), family, scoring.who)) for j, cuts in columns)
-        )
+        columns = zip(table.read_all(scoring.columns), family.cuts, strict=True)
+        return LevelsBlock(tuple(cuts.bins(finite(column, family, scoring.who)) for column, cuts in columns))
 
     def count_unusable(self, column: Column, family: Any, form: Any, lookup: Any, at: int) -> tuple[int, int]:
         """Missing cells; every number has a bin."""
@@ -320,9 +312,13 @@ def finite(column: Column, family: Any, who: str, weight: Floats | None = None) 
 
 def number_block(table: Frame, columns: tuple[int, ...], family: Any) -> Block:
     """The numbers of some columns: the table's own matrix if it is all of it, else the columns."""
-    if table.block is not None and columns == tuple(range(len(table.names))):
+    if table.block is not None and len(columns) == len(table.names):
         return table.block
-    return ColumnsBlock(tuple(numbers(table.read(j), family) for j in columns), table.n_rows)
+    if isinstance(table.block, DenseBlock):
+        first, last = columns[0], columns[-1] + 1
+        some = slice(first, last) if last - first == len(columns) else list(columns)
+        return DenseBlock(table.block.values[:, some])
+    return ColumnsBlock(tuple(numbers(column, family) for column in table.read_all(columns)), table.n_rows)
 
 
 def tolerant(block: Block, support: Support, lenient: Mask) -> Block:

@@ -33,9 +33,9 @@ class TextReader(Reader):
             "together: the model can be neither updated nor merged. Set idf_first=False."
         )
 
-    def fit_block(self, column: Column, family: Any, fitting: Fitting) -> Block:
+    def fit_block(self, table: Frame, columns: tuple[int, ...], family: Any, fitting: Fitting) -> Block:
         """Scaled counts of the words; only documents with a positive weight decide how rare words are."""
-        counted = count_words(column, family, None, fitting.n_jobs)
+        counted = count_words(table.read(columns[0]), family, None, fitting.n_jobs)
         if not family.idf_first:
             return scaled_counts(counted, family, fitting.n_jobs)
         used = ~counted.missing if fitting.weight is None else ~counted.missing & (fitting.weight > 0)

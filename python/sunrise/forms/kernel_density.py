@@ -127,7 +127,7 @@ class Sums:
 
     def log_sums(self, c: Any, j: Any, u: Floats, taken: tuple[Floats, Floats] | None = None) -> Floats:
         """Log sums at places on the scale, of a class and column each; `taken` has points and weights to leave out."""
-        at = np.broadcast_to(np.asarray(j) * self.values.n_classes + c, u.shape).astype(np.int64)
+        at = np.broadcast_to(np.asarray(j) * len(self.width) + c, u.shape).astype(np.int64)
         out = None if taken is None else tuple(np.ascontiguousarray(part).ravel() for part in taken)
         with np.errstate(divide="ignore"):
             found = self.native().log_sums(
@@ -187,11 +187,12 @@ class Density:
         """The same form by its formula."""
         return replace(self, plain=True)
 
-    def common(self, j: int, u: Floats) -> Floats:
-        """Log of the common density of column j."""
-        own = np.flatnonzero(self.share[j])
-        logs = [self._log_sums(int(c), j, u) + log(self.share[j, c]) for c in own]
-        return log_sum_exp(np.array(logs), axis=0) if logs else np.full(len(u), -np.inf)
+    def common(self, j: Any, u: Floats) -> Floats:
+        """Log of the common density at places u of the columns j."""
+        share = log(self.share)
+        sums = range(self.share.shape[1])
+        logs = np.stack([self.sums.log_sums(np.full(len(u), c), j, u) + share[j, c] for c in sums])
+        return log_sum_exp(np.where(np.isnan(logs), -np.inf, logs), axis=0)
 
     def _log_sums(self, c: int, j: int, u: Floats) -> Floats:
         return self.sums.plainly(c, j, u) if self.plain else self.sums.log_sums(c, j, u)

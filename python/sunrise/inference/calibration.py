@@ -15,9 +15,9 @@ import numpy as np
 from sunrise import engines
 from sunrise._common.arrays import Codes, Floats, Positions
 from sunrise.inference.leave_one_out import LeaveOneOut
+from sunrise.inference.optimise import minimise
 from sunrise.model.calibration_weights import Calibration
 from sunrise.model.class_prior import log_share_without
-from sunrise.numerics.optimise import minimise
 from sunrise.numerics.special import log
 
 #: The most numbers (rows x classes x columns) that are held; of more rows, a sample is taken.
@@ -91,18 +91,18 @@ def _columns(rows: LeaveOneOut, use: Positions, weights: Floats, exponents: Floa
     told = _told(rows, use, n_weights)
     rest = _prior(rows, use), rows.y[use], _weights(rows, use)
     n = float(len(use) if rows.weight is None else rows.weight[use].sum())
-    n_threads, cells = engines.threads(fitted.n_jobs, told.size), told.ravel()
+    n_threads, cells, engine = engines.threads(fitted.n_jobs, told.size), told.ravel(), engines.current()
 
     def objective(v: Floats) -> tuple[float, Floats]:
         w, d = v[:n_weights], v[n_weights:]
-        value, on_w, on_d = engines.current().loss(cells, *rest, w, d, n_threads)
+        value, on_w, on_d = engine.loss(cells, *rest, w, d, n_threads)
         mean = w.mean()
         value += (((w - mean) ** 2).sum() + PULL * n_weights * (mean - 1.0) ** 2 + OFFSET_PULL * d @ d) / n
         on_w = on_w + (2.0 * (w - mean) + 2.0 * PULL * (mean - 1.0)) / n
         return value, np.concatenate([on_w, on_d + 2.0 * OFFSET_PULL * d / n])
 
     def hessian(v: Floats) -> Floats:
-        bent = engines.current().curvature(cells, *rest, v[:n_weights], v[n_weights:], n_threads)
+        bent = engine.curvature(cells, *rest, v[:n_weights], v[n_weights:], n_threads)
         pull = np.diag(np.repeat([2.0, 2.0 * OFFSET_PULL], [n_weights, n_classes]))
         pull[:n_weights, :n_weights] -= 2.0 * (1.0 - PULL) / n_weights
         return np.asarray(bent + pull / n)
@@ -206,7 +206,8 @@ class _Tempered:
     #: Shares of the rows in the loss, and what they weigh together.
     weight: Floats
     n: float
-    n_jobs: int | None
+    engine: Any
+    n_threads: int
 
     @classmethod
     def of(cls, rows: LeaveOneOut, use: Positions) -> _Tempered:
@@ -226,7 +227,8 @@ class _Tempered:
         )
         n = float(len(use) if rows.weight is None else rows.weight[use].sum())
         middle = lengths.mean(axis=1) / len(blocks)
-        rest_of = _prior(rows, use), rows.y[use], _weights(rows, use), n, rows.fitted.n_jobs
+        n_threads = engines.threads(rows.fitted.n_jobs, blocks[0].size * (1 + len(joint)))
+        rest_of = _prior(rows, use), rows.y[use], _weights(rows, use), n, engines.current(), n_threads
         return cls(blocks, lengths, middle, *rest_of)
 
     def some(self, rows: Positions) -> _Tempered:
@@ -240,6 +242,7 @@ class _Tempered:
             y=self.y[rows],
             weight=self.weight[rows] / share,
             n=self.n * share,
+            n_threads=1,
         )
 
     def log_t(self, v: Floats) -> float:
@@ -266,7 +269,6 @@ class _Tempered:
         """What the engines are told: of the columns, only the scores count."""
         weights = np.zeros(cells.shape[2])
         weights[0] = 1.0
-        n_threads = engines.threads(self.n_jobs, cells.size)
         return (
             cells.ravel(),
             self.prior,
@@ -274,12 +276,12 @@ class _Tempered:
             self.weight,
             weights,
             v[1 + len(self.lengths) :],
-            n_threads,
+            self.n_threads,
         )
 
     def objective(self, v: Floats) -> tuple[float, Floats]:
         """The loss and the pulls, and their slopes."""
-        value, slope, on_d = engines.current().loss(*self._rest(v, self._cells(v)))
+        value, slope, on_d = self.engine.loss(*self._rest(v, self._cells(v)))
         g, d, t = v[1 : len(slope)], v[len(slope) :], np.exp(self.log_t(v))
         value += (PULL * (t - 1.0) ** 2 + PULL * g @ g + OFFSET_PULL * d @ d) / self.n
         on_t = slope[0] + 2.0 * PULL * (t - 1.0) * t / self.n
@@ -289,8 +291,8 @@ class _Tempered:
     def hessian(self, v: Floats) -> Floats:
         """Hessian of the objective; falls back to the Gauss-Newton part where the full one is not positive definite."""
         n_joint, t = len(self.lengths), np.exp(self.log_t(v))
-        slope = engines.current().loss(*self._rest(v, self._cells(v, bends=True)))[1]
-        straight = engines.current().curvature(*self._rest(v, self._cells(v)))
+        slope = self.engine.loss(*self._rest(v, self._cells(v, bends=True)))[1]
+        straight = self.engine.curvature(*self._rest(v, self._cells(v)))
         pull = np.repeat(
             [2.0 * PULL * t * t, 2.0 * PULL, 2.0 * OFFSET_PULL], [1, n_joint, len(v) - 1 - n_joint]
         )

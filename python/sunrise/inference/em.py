@@ -254,8 +254,8 @@ class SemiSupervised(LabelledRows):
     def _expected(self, fitted: FittedModel) -> tuple[Floats, float]:
         """The E step: probabilities of the classes for rows without a label; and the log-likelihood of the rows."""
         joint, _ = scored(fitted, self._untold.batch, "joint")
-        p, _ = engines.current().normalise(joint, fitted.log_class_prior, "proba")
         log_density = log_sum_exp(joint, axis=1)
+        p, _ = engines.current().normalise(joint, fitted.log_class_prior, "proba")  # in place
         likely = np.isfinite(log_density)
         return p, float(self._untold.weight[likely] @ log_density[likely])
 

@@ -29,6 +29,7 @@ from sunrise.inference.scores import LooScore, accuracy_and_loss
 from sunrise.model.class_prior import log_share_without
 from sunrise.model.fitted import FittedModel
 from sunrise.model.score import block_scores, by_row, row_factors, scored
+from sunrise.numerics.special import log_sum_exp
 from sunrise.statistics.base import NeverSeenError
 from sunrise.statistics.terms import LEVEL
 
@@ -127,24 +128,31 @@ class LeaveOneOut:
             every[at] = self._known_impossible(int(places[at]), k)
         return every
 
-    def by_column(self, k: int) -> Floats:
-        """The mean log-probability of the rows' classes by each column of block k alone, taken out of it."""
-        n_columns = len(self.fitted.parts[k].columns)
+    def column_scores(self) -> list[float]:
+        """Mean log-probability of the rows' classes by each column alone, in the order of the schema.
+
+        Every row is scored without itself. NaN for columns that the model leaves out.
+        """
+        model, n_classes = self.fitted, len(self.fitted.classes)
         weight = np.where(self.alone, 0.0, np.ones(self.batch.n_rows) if self.weight is None else self.weight)
-        total = np.zeros(n_columns)
-        step = max(1, array.PIECE // max(1, n_columns * len(self.fitted.classes)))
-        for start in range(0, self.batch.n_rows, step):
-            rows = slice(start, min(start + step, self.batch.n_rows))
-            y, here = self.y[rows], weight[rows]
-            prior = self._prior(rows)
-            scores = np.ascontiguousarray(np.moveaxis(self.cells(k, rows) + prior[:, :, None], 1, 2))
-            nowhere = np.isneginf(scores).all(axis=2)
-            flat = scores.reshape(-1, len(self.fitted.classes))
-            log_p, _ = array.normalise(flat, self.fitted.log_class_prior, "log_proba")
-            told = log_p.reshape(scores.shape)[np.arange(len(y)), :, y]
-            told = np.where(nowhere, prior[np.arange(len(y)), y][:, None], told)
-            total += (np.where(here[:, None] > 0, told, 0.0) * here[:, None]).sum(axis=0)
-        return np.asarray(total / weight.sum()) if weight.any() else np.full(n_columns, np.nan)
+        total = np.full(len(model.schema.names), np.nan)
+        if not weight.any():
+            return total.tolist()
+        log_prior = self._prior(slice(None))
+        for k, part in enumerate(model.parts):
+            columns = list(part.columns)
+            total[columns] = 0.0
+            step = max(1, array.PIECE // max(1, len(columns) * n_classes))
+            for start in range(0, self.batch.n_rows, step):
+                rows = slice(start, min(start + step, self.batch.n_rows))
+                y, prior, here = self.y[rows], log_prior[rows], weight[rows, None]
+                scores = np.moveaxis(self.cells(k, rows) + prior[:, :, None], 1, 2)
+                impossible = np.asarray(np.isneginf(scores).all(axis=2))
+                scores = np.where(impossible[..., None], prior[:, None, :], scores)
+                own = np.take_along_axis(scores, y[:, None, None].astype(np.intp), axis=2)[:, :, 0]
+                log_p = own - log_sum_exp(scores, axis=2)
+                total[columns] += (np.where(here > 0, log_p, 0.0) * here).sum(axis=0)
+        return (total / weight.sum()).tolist()  # type: ignore[no-any-return]
 
     def block(self, k: int) -> Floats:
         """What block k adds to the scores of all rows, before any calibration: rows x classes."""

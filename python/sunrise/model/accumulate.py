@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -11,10 +11,10 @@ import numpy as np
 from sunrise import _native, engines
 from sunrise._common.arrays import Codes, Floats, Labels, Positions
 from sunrise.data.blocks import Block, LevelsBlock, Rows
+from sunrise.data.column import Column
 from sunrise.data.errors import refuse_cell
 from sunrise.data.frame import Frame
-from sunrise.families.base import Family
-from sunrise.families.readers import number_block, tolerant
+from sunrise.families.readers import tolerant
 from sunrise.model.schema import Choice, Part, Schema
 from sunrise.statistics.model import Stats
 from sunrise.statistics.support import Support
@@ -47,6 +47,7 @@ class Accumulator:
     sample: RowSample | None = None
     #: The labels, if some rows have none: classes are then numbers, and the last one is that of these rows.
     labels: Labels | None = None
+    engine: Any = field(default_factory=engines.current, repr=False)
 
     @property
     def labelled(self) -> Accumulator:
@@ -59,17 +60,11 @@ class Accumulator:
 
     def accumulate(self, block: Block, terms: tuple[Term, ...], support: Support, names: Any = None) -> Any:
         """The statistics of the cells of a block."""
-        n_threads = engines.threads(self.n_jobs, block.shape[0] * block.shape[1])
-        rows = Rows(self.codes, self.weight, len(self.classes), n_threads)
+        rows = Rows(self.codes, self.weight, len(self.classes), self.n_jobs)
         try:
-            return block.statistics(engines.current(), terms, support, rows)
+            return block.statistics(self.engine, terms, support, rows)
         except _native.CellError as error:
             refuse_cell(self.who, names, error.args, support)
-
-    def matrix(self, block: Block, family: Family, names: Any) -> Stats:
-        """The statistics of a model with one block of numbers."""
-        family.check(block.shape[1])
-        return self._stats([self.accumulate(block, family.terms, family.fit_support, names)])
 
     def table(self, table: Frame, schema: Schema, ready: dict[int, Any] | None = None) -> Stats:
         """The statistics of a table under a schema.
@@ -79,73 +74,49 @@ class Accumulator:
         """
         return self._stats([self._part(table, part, schema, ready) for part in schema.parts])
 
-    def learn(self, table: Frame, choices: Sequence[Choice]) -> list[Choice]:
-        """Return the choices with what the first data decide of them: edges of bins, types, declared levels."""
-        return [self._learn(table, j, choice) for j, choice in enumerate(choices)]
+    def learn(self, columns: Sequence[Column], choices: Sequence[Choice]) -> list[Choice]:
+        """Return the choices with the settings that the first data decide: edges of bins."""
+        return [self._learn(column, choice) for column, choice in zip(columns, choices, strict=True)]
 
-    def _learn(self, table: Frame, j: int, choice: Choice) -> Choice:
-        if (family := choice.family) is None:
+    def _learn(self, column: Column, choice: Choice) -> Choice:
+        family = choice.family
+        if family is None or not family.reader.learns:
             return choice
-        column, reader = table.read(j), family.reader
-        if reader.learns:
-            family = reader.learn(family, column, self)
-        return replace(
-            choice,
-            family=family,
-            kind=column.kind,
-            declared=column.declared,
-            is_uninformed=choice.is_uninformed or reader.is_uninformed(family),
-        )
+        family, has_few_cells = family.reader.learn(family, column, self)
+        return replace(choice, family=family, is_uninformed=choice.is_uninformed or has_few_cells)
 
     def _part(self, table: Frame, part: Part, schema: Schema, ready: dict[int, Any] | None) -> Any:
-        """The statistics of a block: of its columns one by one, or of a matrix or whole rows at once."""
+        """The statistics of a block of columns."""
         family, columns, reader = part.family, part.columns, part.family.reader
         family.check(len(columns))
-        lenient = np.zeros(len(columns), bool) if ready is not None else schema.lenient(part)
-        ready = ready or {}
-        if reader.whole_rows or (
-            reader.is_plain and table.block is not None and not ready.keys() & set(columns)
-        ):
-            block = tolerant(number_block(table, columns, family), family.support, lenient)
-            self._note_numbers(table, columns, schema)
-            names = (
-                [table.names[j] for j in columns] if table.is_named or len(columns) < 1000 else table.names
-            )
-            return self.accumulate(block, family.terms, family.fit_support, names)
-        statistics = [
-            ready[j] if j in ready else self._column(table, j, reader.column_family(family, at), lenient[at])
-            for at, j in enumerate(columns)
-        ]
-        if reader.is_numeric:
-            self._note_numbers(table, columns, schema)
-        return statistics[0] if len(columns) == 1 else type(statistics[0]).concatenate(statistics)
-
-    def _column(self, table: Frame, j: int, family: Family, lenient: bool) -> Any:
-        """The statistics of one column."""
-        column = table.read(j)
-        block = family.reader.fit_block(column, family, self)
-        if family.reader.is_plain:
-            block = tolerant(block, family.support, np.array([lenient]))
-        elif not family.reader.is_numeric and isinstance(block, LevelsBlock):
-            self.note_levels(j, block.codes[0])
-        found = self.accumulate(block, family.terms, family.fit_support, [column.name])
-        return found.without_empty() if family.reader.own_block else found
-
-    def note_levels(self, j: int, codes: Codes) -> None:
-        """Keep the sampled cells of a column of levels."""
+        if ready and all(j in ready for j in columns):
+            own = [ready[j] for j in columns]
+            return own[0] if len(own) == 1 else type(own[0]).concatenate(own)
+        block = reader.fit_block(table, columns, family, self)
+        if ready is None and reader.is_plain:
+            block = tolerant(block, family.support, schema.lenient(part))
         if self.sample is not None:
-            self.sample.note_levels(j, codes)
+            self._note(table, columns, schema, block)
+        names = [table.names[j] for j in columns] if table.is_named or len(columns) < 1000 else table.names
+        statistics = self.accumulate(block, family.terms, family.fit_support, names)
+        return statistics.without_empty() if reader.own_block else statistics
 
-    def _note_numbers(self, table: Frame, columns: tuple[int, ...], schema: Schema) -> None:
-        if self.sample is None:
+    def _note(self, table: Frame, columns: tuple[int, ...], schema: Schema, block: Block) -> None:
+        """Keep the sampled cells of the columns of a block."""
+        sample: Any = self.sample
+        reader = schema.choices[columns[0]].family.reader  # type: ignore[union-attr]
+        if not reader.is_numeric:
+            if isinstance(block, LevelsBlock):
+                for j, codes in zip(columns, block.codes, strict=True):
+                    sample.note_levels(j, codes)
             return
-        for j in columns:
+        for j, column in zip(columns, table.read_all(columns), strict=True):
             # By type a column of few distinct numbers would be levels: look at it as levels, too.
             as_levels = schema.choices[j].is_lenient
-            self.sample.note_numbers(j, table.read(j).numbers(self.sample.rows), as_levels)
+            sample.note_numbers(j, column.numbers(sample.rows), as_levels)
 
     def _stats(self, blocks: list[Any]) -> Stats:
-        rows, weight = engines.current().totals(self.codes, self.weight, len(self.classes))
+        rows, weight = self.engine.totals(self.codes, self.weight, len(self.classes))
         present = np.flatnonzero(rows)
         if len(present) < len(self.classes):  # classes whose rows all have weight 0 are absent
             blocks = [block.select_classes(present) for block in blocks]

@@ -39,10 +39,12 @@ class FittedModel:
         self.factors = class_factors(settings.class_weight, all_classes)
         scaled = all_classes if self.factors is None else all_classes.scaled(self.factors)
         blocks = tuple(
-            part.family.reader.declare(block, schema.declared(part))
+            _with_declared(part, block, schema.declared(part))
             for part, block in zip(self.parts, scaled.blocks, strict=True)
         )
         self.stats = replace(scaled, blocks=blocks)
+        #: Statistics of the blocks, class weights applied and declared levels added.
+        self.blocks: tuple[Any, ...] = blocks
         for part in self.parts:
             part.family.check(len(part.columns), len(classes))
         # What was taken from other statistics stays as it was there.
@@ -73,11 +75,6 @@ class FittedModel:
     def n_jobs(self) -> int | None:
         """Threads, as the user said."""
         return self.settings.n_jobs
-
-    @property
-    def blocks(self) -> tuple[Any, ...]:
-        """Statistics of the blocks, class weights applied and declared levels added."""
-        return self.stats.blocks
 
     @cached_property
     def params(self) -> tuple[Any, ...]:
@@ -152,4 +149,11 @@ class FittedModel:
     def lookups(self) -> tuple[Any, ...]:
         """What reading rows needs of the blocks: positions of levels, vocabularies."""
         pairs = zip(self.parts, self.blocks, strict=True)
-        return tuple(part.family.reader.lookup(block) for part, block in pairs)
+        return tuple(
+            None if (reader := part.family.reader).is_plain else reader.lookup(block) for part, block in pairs
+        )
+
+
+def _with_declared(part: Part, block: Any, declared: list[Labels]) -> Any:
+    """The statistics of a block with the levels that its columns declare."""
+    return part.family.reader.declare(block, declared) if any(map(len, declared)) else block

@@ -98,14 +98,12 @@ class Schema:
         for j, choice in enumerate(self.choices):
             if choice.family is not None:
                 reader = choice.family.reader
-                key = _written(reader.unlearned(choice.family)) if choice.block is None else choice.block
+                unlearned = reader.unlearned(choice.family) if reader.learns else choice.family
+                key = _written(unlearned) if choice.block is None else choice.block
                 key = (key, j) if reader.own_block else key
                 blocks.setdefault(key, []).append(j)
                 families.setdefault(key, []).append(choice.family)
-        return tuple(
-            Part(families[key][-1].reader.merge_columns(families[key]), tuple(columns))
-            for key, columns in blocks.items()
-        )
+        return tuple(Part(_merged(families[key]), tuple(columns)) for key, columns in blocks.items())
 
     @property
     def families(self) -> dict[Any, Family | None]:
@@ -258,6 +256,12 @@ class Schema:
 def _only(choices: Sequence[Choice | None]) -> Choice | None:
     """The one choice of all columns, where it is one and the same: of a hundred thousand words, for instance."""
     return choices[0] if choices and len(set(map(id, choices))) == 1 else None
+
+
+def _merged(families: list[Family]) -> Family:
+    """The family of a block, from the families of its columns."""
+    reader = families[-1].reader
+    return reader.merge_columns(families) if reader.learns else families[-1]
 
 
 def _written(family: Family) -> str:

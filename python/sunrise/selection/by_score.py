@@ -16,7 +16,8 @@ import numpy as np
 
 from sunrise._common import labels
 from sunrise._common.arrays import Codes, Floats, Positions
-from sunrise.data.frame import Frame, frame_of
+from sunrise.data.column import Column
+from sunrise.data.frame import frame_of
 from sunrise.data.profile import ColumnProfile
 from sunrise.families.base import FAMILIES
 from sunrise.families.capabilities import Candidate
@@ -24,7 +25,7 @@ from sunrise.inference.leave_one_out import LeaveOneOut
 from sunrise.model.accumulate import Accumulator
 from sunrise.model.encode_rows import encode_rows
 from sunrise.model.fitted import FittedModel
-from sunrise.model.schema import Choice, Schema, given_choices
+from sunrise.model.schema import Choice, Schema
 from sunrise.model.settings import Settings
 from sunrise.selection.rules import profile_numbers
 
@@ -41,51 +42,66 @@ FEW_CELLS = 30
 
 
 def choose_by_score(
-    accumulator: Accumulator, table: Frame, settings: Settings, columns: list[int]
+    accumulator: Accumulator, columns: dict[int, Column], settings: Settings
 ) -> dict[int, Choice]:
     """The families of the numeric ones among these columns, with the scores of all candidates."""
-    profiles = {j: profile for j in columns if (profile := _profile(accumulator, table, j)) is not None}
-    candidates = {j: _candidates(profile) for j, profile in profiles.items()}
-    candidates = {j: families for j, families in candidates.items() if len(families) > 1}
     labelled = accumulator if accumulator.labels is None else accumulator.labelled
     n_classes = len(labelled.classes)
+    profiles = {
+        j: profile for j, column in columns.items() if (profile := _profile(accumulator, column)) is not None
+    }
+    families = _all_candidates()
+    ranges = [(family, *_accepted_range(family)) for family in families]
+    candidates = {j: _candidates(profile, ranges) for j, profile in profiles.items()}
+    candidates = {j: own for j, own in candidates.items() if len(own) > 1}
     if not 0 < len(candidates) <= MOST_COLUMNS or not 2 <= n_classes <= MOST_CLASSES:
         return {}
     tried = list(candidates)
-    rows = sample_rows([table.read(j).numbers for j in tried], labelled.codes, labelled.weight, ROWS)
-    sample = _Sample.of(labelled, table, tried, rows)
+    own_columns = [columns[j] for j in tried]
+    rows = sample_rows([column.numbers for column in own_columns], labelled.codes, labelled.weight, ROWS)
+    sample = _Sample.of(labelled, own_columns, rows)
+    costs = {family.name: n_classes**family.cost_power for family in families}
+    affordable = {name for name, cost in costs.items() if cost == 1 or cost * len(tried) <= MOST_COST}
+    pairs = [
+        (family, at)
+        for family in families
+        if family.name in affordable
+        for at, j in enumerate(tried)
+        if family in candidates[j]
+    ]
     scores: dict[int, dict[str, float]] = {j: {} for j in tried}
-    for family in _all_candidates():
-        if (cost := family.scoring_cost(n_classes)) > 1 and cost * len(tried) > MOST_COST:
-            continue
-        own = [at for at, j in enumerate(tried) if family in candidates[j]]
-        for at, score in zip(own, sample.scores(family.name, settings, own), strict=True):
-            if np.isfinite(score):
-                scores[tried[at]][family.name] = score
+    for (family, at), score in zip(pairs, sample.scores(pairs, settings), strict=True):
+        if np.isfinite(score):
+            scores[tried[at]][family.name] = score
     return {j: _best(scores[j], profiles[j]) for j in tried if len(scores[j]) > 1}
 
 
 def _all_candidates() -> list[Any]:
-    """Families that may be chosen by score, the simplest first."""
-    families: list[Any] = [family for family in FAMILIES.values() if issubclass(family, Candidate)]
-    return sorted(families, key=lambda family: family.complexity)
+    """Default families that may be chosen by score, the simplest first."""
+    families: list[Any] = [
+        family for family in FAMILIES.values() if issubclass(family, Candidate) and family.trait is not None
+    ]
+    return [family() for family in sorted(families, key=lambda family: family.complexity)]
 
 
-def _candidates(profile: ColumnProfile) -> list[Any]:
+def _accepted_range(family: Any) -> tuple[float, float]:
+    """The numbers that a family accepts; levels may be any number."""
+    support = family.support
+    return (support.lowest, support.highest) if family.reader.is_numeric else (-np.inf, np.inf)
+
+
+def _candidates(profile: ColumnProfile, families: list[Any]) -> list[Any]:
     """Candidates for a column with this profile: every cell must be in their support."""
-
-    def accepts(family: Any) -> bool:
-        own = family()
-        support = own.support
-        inside = not own.reader.is_numeric or support.lowest <= profile.low <= profile.high <= support.highest
-        return bool(inside)
-
-    return [family for family in _all_candidates() if family.is_candidate(profile) and accepts(family)]
+    traits, low, high = profile.traits, profile.low, profile.high
+    return [
+        family
+        for family, lowest, highest in families
+        if family.trait in traits and lowest <= low <= high <= highest
+    ]
 
 
-def _profile(accumulator: Accumulator, table: Frame, j: int) -> ColumnProfile | None:
+def _profile(accumulator: Accumulator, column: Column) -> ColumnProfile | None:
     """The profile of a numeric column; None if its family is not chosen by score."""
-    column = table.read(j)
     if column.kind != "number" or column.problem:
         return None
     profile = profile_numbers(column, accumulator, lambda: (float("nan"),) * 2)
@@ -109,46 +125,52 @@ def _best(scores: dict[str, float], profile: ColumnProfile) -> Choice:
 
 @dataclass(frozen=True)
 class _Sample:
-    """Some rows of columns of numbers."""
+    """Some rows of numeric columns."""
 
     x: Floats
     accumulator: Accumulator
 
     @classmethod
-    def of(cls, accumulator: Accumulator, table: Frame, columns: list[int], rows: Positions) -> _Sample:
-        x = np.stack([table.read(j).numbers(rows) for j in columns], axis=1)
+    def of(cls, accumulator: Accumulator, columns: list[Column], rows: Positions) -> _Sample:
+        """Read some rows of these columns."""
+        x = np.stack([column.numbers(rows) for column in columns], axis=1)
         weight = None if accumulator.weight is None else accumulator.weight[rows]
         return cls(x, replace(accumulator, codes=accumulator.codes[rows], weight=weight, sample=None))
 
-    def scores(self, name: str, settings: Settings, columns: list[int]) -> list[float]:
-        """The mean conditional score of some columns under a family, each row taken out; NaN where it has none."""
-        if not columns:
+    def scores(self, pairs: list[tuple[Any, int]], settings: Settings) -> list[float]:
+        """Mean conditional score of every pair of a family and a column; NaN where the family has none.
+
+        All pairs are scored as columns of one model. If that fails, the pairs are split until the failing ones are
+        found.
+        """
+        if not pairs:
             return []
         try:
             with np.errstate(all="ignore"), warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                return self._scores(name, settings, columns)
+                return self._scores(pairs, settings)
         except ValueError:
-            # Some column is refused: all are tried alone.
-            if len(columns) == 1:
+            if len(pairs) == 1:
                 return [float("nan")]
-            return [self.scores(name, settings, [at])[0] for at in columns]
+            half = len(pairs) // 2
+            return self.scores(pairs[:half], settings) + self.scores(pairs[half:], settings)
 
-    def _scores(self, name: str, settings: Settings, columns: list[int]) -> list[float]:
-        table = frame_of(self.x[:, columns])
-        choices = given_choices(name, table.names)
-        schema = Schema(table.names, tuple(self.accumulator.learn(table, choices)), is_named=False)  # type: ignore[arg-type]
+    def _scores(self, pairs: list[tuple[Any, int]], settings: Settings) -> list[float]:
+        table = frame_of(self.x[:, [at for _, at in pairs]])
+        choices = [Choice(family, "candidate", block=family.name) for family, _ in pairs]
+        choices = self.accumulator.learn(table.read_all(table.names), choices)
+        schema = Schema(table.names, tuple(choices), is_named=False)
         stats = self.accumulator.table(table, schema, {})
-        # Which family a column has does not depend on how often classes are expected elsewhere.
-        own = replace(settings, families=name, class_weight=None, class_prior="fitted")
-        fitted = FittedModel(own, schema, stats, stats.classes)
-        for part, block in zip(fitted.parts, fitted.blocks, strict=True):
+        # Which family a column has does not depend on the class frequencies expected elsewhere.
+        own = replace(settings, families=None, class_weight=None, class_prior="fitted")
+        model = FittedModel(own, schema, stats, stats.classes)
+        for part, block in zip(model.parts, stats.blocks, strict=True):
             if problem := part.family.find_problem(block):
                 raise ValueError(problem.text)
-        place = np.maximum(labels.locate(stats.classes, self.accumulator.classes), 0).astype(np.int32)
-        batch, _ = encode_rows(table, fitted)
-        rows = LeaveOneOut(fitted, batch, place[self.accumulator.codes], self.accumulator.weight)
-        return [float(score) for score in rows.by_column(0)]
+        position = np.maximum(labels.locate(stats.classes, self.accumulator.classes), 0).astype(np.int32)
+        batch, _ = encode_rows(table, model)
+        codes = position[self.accumulator.codes]
+        return LeaveOneOut(model, batch, codes, self.accumulator.weight).column_scores()
 
 
 def sample_rows(columns: list[Any], codes: Codes, weight: Floats | None, most: int) -> Positions:

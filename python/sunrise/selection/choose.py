@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from sunrise.data.frame import Frame
@@ -17,16 +18,20 @@ def choose_families(
 ) -> tuple[list[Choice], dict[int, Any]]:
     """The choice of every column, and statistics of columns that choosing has computed, by position."""
     given = given_choices(settings.families, table.names)
-    choices = dict(enumerate(given)) | choose_by_score(
-        accumulator, table, settings, _open_columns(settings.families, table, given)
-    )
+    used = [j for j, choice in enumerate(given) if choice is None or choice.family is not None]
+    columns = dict(zip(used, table.read_all(used), strict=True))
+    by_score = {j: columns[j] for j in _open_columns(settings.families, table, given)}
+    choices = dict(enumerate(given)) | choose_by_score(accumulator, by_score, settings)
     ready: dict[int, Any] = {}
     for j, choice in choices.items():
         if choice is None:
-            choices[j], statistics = choose_by_type(j, table.read(j), accumulator)
+            choices[j], statistics = choose_by_type(columns[j], accumulator)
             if statistics is not None:
                 ready[j] = statistics
-    return accumulator.learn(table, [choices[j] for j in range(len(given))]), ready  # type: ignore[misc]
+    for j, column in columns.items():
+        choices[j] = replace(choices[j], kind=column.kind, declared=column.declared)  # type: ignore[type-var]
+    every = [columns.get(j) for j in range(len(given))]
+    return accumulator.learn(every, [choices[j] for j in range(len(given))]), ready  # type: ignore[misc,arg-type]
 
 
 def _open_columns(families: Any, table: Frame, given: list[Choice | None]) -> list[int]:

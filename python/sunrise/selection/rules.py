@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 
 from sunrise import _native
-from sunrise.data.blocks import ColumnsBlock, LevelsBlock, SparseBlock
+from sunrise.data.blocks import ColumnsBlock, SparseBlock
 from sunrise.data.column import Column
 from sunrise.data.errors import refuse_cell
 from sunrise.data.levels import natural
@@ -38,16 +38,15 @@ from sunrise.families.readers import plain_levels
 from sunrise.model.accumulate import Accumulator
 from sunrise.model.schema import Choice
 from sunrise.statistics.base import per_row
-from sunrise.statistics.counts import Counts
 from sunrise.statistics.moments import Moments
-from sunrise.statistics.support import LEVELS, REAL
-from sunrise.statistics.terms import LEVEL, X2, X
+from sunrise.statistics.support import REAL
+from sunrise.statistics.terms import X2, X
 
 #: Whole numbers with more distinct values than this are not categories.
 MOST_LEVELS = 20
 
 
-def choose_by_type(j: int, column: Column, accumulator: Accumulator) -> tuple[Choice, Any]:
+def choose_by_type(column: Column, accumulator: Accumulator) -> tuple[Choice, Any]:
     """The family of a column by its type, and its statistics if profiling the column has computed them."""
     if column.problem:
         raise ValueError(column.problem)
@@ -63,12 +62,7 @@ def choose_by_type(j: int, column: Column, accumulator: Accumulator) -> tuple[Ch
         choice = choice_by_type(column, profile_numbers(column, accumulator, dispersion))
         uses_moments = choice.family is not None and choice.family.terms == (X, X2)
         return choice, moments[0] if moments and uses_moments else None
-    names, codes = plain_levels(column, accumulator.n_jobs)
-    accumulator.note_levels(j, codes)
-    counts = accumulator.accumulate(LevelsBlock((codes,), names), (LEVEL,), LEVELS, [column.name])
-    choice = choice_by_type(column, profile_levels(counts))
-    uses_counts = choice.family is not None and choice.family.terms == (LEVEL,)
-    return choice, counts if uses_counts else None
+    return choice_by_type(column, profile_levels(column, accumulator)), None
 
 
 def choice_by_type(column: Column, profile: ColumnProfile) -> Choice:
@@ -132,15 +126,21 @@ def profile_numbers(
     )
 
 
-def profile_levels(counts: Counts) -> ColumnProfile:
-    """Profile a column of levels from the counts of their names."""
+def profile_levels(column: Column, accumulator: Accumulator) -> ColumnProfile:
+    """Profile a column of levels."""
+    names, codes = plain_levels(column, accumulator.n_jobs)
+    weight = accumulator.weight
+    used = codes >= 0 if weight is None else (codes >= 0) & (weight > 0)
+    rows = np.bincount(codes[used], minlength=len(names))
     # Rows count by weight, but a present row counts as at least one.
-    cells = np.maximum(counts.weight.sum(axis=0), counts.rows.sum(axis=0))
-    sizes = np.array([(len(name.split()), len(name)) for name in counts.codes], float).reshape(-1, 2)
+    cells = rows if weight is None else np.maximum(np.bincount(codes[used], weight[used], len(names)), rows)
+    present = np.flatnonzero(rows)
+    levels, cells = names[present].tolist(), cells[present].astype(float)
+    sizes = np.array([(len(name.split()), len(name)) for name in levels], float).reshape(-1, 2)
     words, characters = (float(mean) for mean in cells @ sizes / max(cells.sum(), 1.0))
-    numbers = sum(not natural(name)[0] for name in counts.codes)
+    numbers = sum(not natural(name)[0] for name in levels)
     return ColumnProfile(
-        "level", float(cells.sum()), len(cells), words=words, characters=characters, numbers=numbers
+        "level", float(cells.sum()), len(levels), words=words, characters=characters, numbers=numbers
     )
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -40,12 +41,16 @@ class Counts:
         """The weight of every level, by its other name."""
         return self.weight
 
-    @property
+    def __getstate__(self) -> dict[str, Any]:
+        """Pickle the counts, not what was computed from them."""
+        return {f.name: getattr(self, f.name) for f in fields(self)}
+
+    @cached_property
     def n_columns(self) -> int:
         """Number of columns."""
         return len(self.offsets) - 1
 
-    @property
+    @cached_property
     def column(self) -> Integers:
         """The column of every level."""
         return np.repeat(np.arange(self.n_columns), np.diff(self.offsets))
@@ -204,11 +209,15 @@ class Counts:
             np.concatenate([p.weight for p in parts], axis=1),
         )
 
-    def named(self, names: Labels) -> Counts:
-        """Call the levels of a single column by their names, in the order of these."""
-        mine = names[self.codes]
-        order = np.argsort(mine)
-        return Counts(self.offsets, mine[order], self.rows[:, order], self.weight[:, order])
+    def named(self, names: tuple[Labels, ...]) -> Counts:
+        """Replace the codes of the levels by their names, which are given for every column; sort by name."""
+        codes = np.empty(len(self.codes), dtype=object)
+        order = np.empty(len(self.codes), np.intp)
+        for j, own in enumerate(names):
+            here = slice(self.offsets[j], self.offsets[j + 1])
+            codes[here] = own[self.codes[here]]
+            order[here] = self.offsets[j] + np.argsort(codes[here])
+        return Counts(self.offsets, codes[order], self.rows[:, order], self.weight[:, order])
 
     def with_levels(self, names: list[Labels]) -> Counts:
         """Add levels that were declared, a list for each column; they have no rows."""

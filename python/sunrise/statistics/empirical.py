@@ -182,15 +182,36 @@ class Values(Additive):
         """Where the values of each column and class begin, column by column."""
         return np.concatenate([[0], np.cumsum(self.sizes.T.ravel())]).astype(np.int64)
 
+    def range_of_columns(self) -> tuple[Floats, Floats]:
+        """The least and the greatest value of every column, whatever the class; +inf and -inf if there is none."""
+        some = self.sizes.T > 0  # columns x classes
+        low, high = np.full(some.shape, np.inf), np.full(some.shape, -np.inf)
+        low[some] = self.x[self.offsets[:-1].reshape(some.shape)[some]]
+        high[some] = self.x[self.offsets[1:].reshape(some.shape)[some] - 1]
+        return low.min(axis=1), high.max(axis=1)
+
+    def weight_at(self, x: Floats, c: Codes, j: Positions) -> Floats:
+        """The weight of the training cells that hold each value x of class c and column j; 0 if none does."""
+        weight = np.zeros(len(x))
+        place = np.asarray(j) * len(self.rows) + c
+        for at in np.unique(place).tolist():
+            own = np.flatnonzero(place == at)
+            first, last = self.offsets[at], self.offsets[at + 1]
+            if first == last:
+                continue
+            found = first + np.minimum(np.searchsorted(self.x[first:last], x[own]), last - first - 1)
+            weight[own] = np.where(self.x[found] == x[own], self.weight[found], 0.0)
+        return weight
+
     def run(self, c: int, j: int) -> Run:
         """The values of a class and column."""
         at = j * self.n_classes + c
         some = slice(self.offsets[at], self.offsets[at + 1])
         return Run(self.x[some], self.times[some], self.weight[some])
 
-    def of_column(self, j: int) -> Iterator[Run]:
+    def of_column(self, j: int) -> list[Run]:
         """The values of a column, class by class."""
-        return (self.run(c, j) for c in range(self.n_classes))
+        return [self.run(c, j) for c in range(self.n_classes)]
 
     def column(self, j: int) -> Run:
         """The values of a column, of all classes together."""

@@ -63,10 +63,6 @@ class Words(Counts):
         """The vocabulary of its words where it is at hand, else None. What is made of these statistics has none."""
         return self.__dict__.get("_vocabulary")
 
-    def __getstate__(self) -> dict[str, Any]:
-        state = {"codes": self.codes, **self.__dict__}
-        return {name: value for name, value in state.items() if name not in ("_vocabulary", "_words")}
-
     def as_counts(self, terms: Any, weight: Floats) -> Sums:
         """The words that have a weight (NaN is none) as a block of counts, weighed."""
         use = ~np.isnan(weight)
