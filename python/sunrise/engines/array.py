@@ -50,7 +50,9 @@ def numbers(block: Block, support: Support, rows: Any = slice(None)) -> Floats:
         if bad.any():
             row, column = (int(k) for k in np.argwhere(bad)[0])
             place = row if isinstance(rows, slice) else int(rows[row])
-            raise _native.CellError(why, place, column, float(x[row, column]))
+            # Every view of a column is a column to the engines.
+            at = column * len(support.views)
+            raise _native.CellError(why, place, at, float(x[row, column]))
     return x if support.above is None else support.read(x)
 
 

@@ -26,7 +26,7 @@ from sunrise.statistics.counts import Counts, RowCounts
 from sunrise.statistics.empirical import Values
 from sunrise.statistics.moments import Moments
 from sunrise.statistics.sums import Sums
-from sunrise.statistics.support import REAL, Support
+from sunrise.statistics.support import COUNTS, REAL, Support
 from sunrise.statistics.terms import COUNT, LEVEL, VALUE, X2, Term, X
 
 totals = totals_of = _native.class_totals
@@ -124,6 +124,17 @@ _ACCUMULATORS: dict[tuple[Term, ...], Callable[..., Sums | Moments | Counts | Va
 }
 
 
+#: Views of a cell that Rust computes while it reads.
+_VIEWS = frozenset(("x", "log x", "log(1 - x)", "log x!", "cos x", "sin x"))
+
+
+def _derive(block: Block, support: Support) -> tuple[Block, Support]:
+    """Compute views that Rust does not know as columns of their own, so that a new family needs no Rust."""
+    if all(view.name in _VIEWS for view in support.views):
+        return block, support
+    return DenseBlock(array.read(block, support)), REAL if support.signed else COUNTS
+
+
 def accumulate(
     block: Block,
     terms: tuple[Term, ...],
@@ -135,6 +146,7 @@ def accumulate(
 ) -> Sums | Moments | Counts | Values:
     """Add up the terms of the cells, per class and column."""
     accumulator = _ACCUMULATORS[terms]
+    block, support = _derive(block, support)
     try:
         return accumulator(block, support, codes, weight, n_classes, threads)
     except _native.NotCanonical:
@@ -282,6 +294,10 @@ def score(
 
     `own` replaces the score of every row for one class, its own.
     """
+    if any(view.name not in _VIEWS for support in supports for view in support.views):
+        derived = [_derive(*pair) for pair in zip(batch.blocks, supports, strict=True)]
+        batch = Batch(batch.n_rows, tuple(block for block, _ in derived))
+        supports = tuple(support for _, support in derived)
     rest = supports, forms, log_prior, fallback, output, threads, own
     try:
         return _score(batch, *rest)

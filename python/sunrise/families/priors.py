@@ -274,7 +274,7 @@ class PooledRow:
         family: Any = self
         if self.prior is not None:
             return family
-        n = len(family.support.views)
+        n = len(family.fit_support.views)
         return family.with_settings(prior=tuple(stats.pooled().mean[0, k::n] for k in range(n)))
 
     def left_out(self, stats: Sums, params: Any, row_weight: Floats | None) -> CellsLeftOut:
