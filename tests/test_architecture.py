@@ -26,9 +26,10 @@ ORDER = {
     "forms": "base linear table pointwise polya removal kernel_density",
     "data": "errors levels profile weights column blocks columns frame write align labels",
     "text": "alphabet texts vocabulary counter hashed",
-    "engines": "array_words array native",
+    "engines": "array_words array native_weights native",
     "families": "left_out readers text_reader capabilities base smoothing priors categorical binned bernoulli beta "
-    "exponential gamma gaussian geometric kernel lognormal multinomial poisson vonmises complement odds "
+    "exponential gamma gaussian geometric kernel lognormal multinomial poisson vonmises "
+    "complement odds "
     "dirichlet_multinomial text",
     "model": "settings schema calibration_weights class_prior accumulate fitted encode_rows score",
     "inference": "scores leave_one_out optimise calibration em decisions explain intervals linear_form posteriors "

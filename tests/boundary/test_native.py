@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sunrise import _native
-from sunrise.engines import native
+from sunrise.engines import native_weights
 from sunrise.forms.table import Table
 from sunrise.text.alphabet import alphabet, prepared
 
@@ -489,7 +489,7 @@ def test_levels_are_counted_and_looked_up_or_refused_whatever_the_layout(outcome
     table = Table(*LEVELS[:3], LEVELS[3][:-1, :CLASSES])
     for view in x, np.asfortranarray(x), np.repeat(x, 2, axis=1)[:, ::2]:
         room = np.empty((len(x), CLASSES))
-        block = view, REAL, native.level_scores(table)
+        block = view, REAL, native_weights.level_scores(table)
         counts = outcome(_native.count_levels, view, np.zeros(len(x), np.int32), None, 1, 1)
         notes = outcome(_native.score, [block], PRIOR, PRIOR, room, "joint", 1)
         if good:

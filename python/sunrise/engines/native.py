@@ -16,12 +16,9 @@ from sunrise._common.arrays import Codes, Floats
 from sunrise._common.threads import threads as threads_for
 from sunrise.data.blocks import Batch, Block, DenseBlock, SparseBlock
 from sunrise.engines import array
+from sunrise.engines.native_weights import MAKE_WEIGHTS, Weights, padded
 from sunrise.forms.base import Form
-from sunrise.forms.kernel_density import Density
-from sunrise.forms.linear import Linear
-from sunrise.forms.polya import Polya
 from sunrise.forms.removal import Removal
-from sunrise.forms.table import Table
 from sunrise.statistics.counts import Counts, RowCounts
 from sunrise.statistics.empirical import Values
 from sunrise.statistics.moments import Moments
@@ -153,14 +150,6 @@ def accumulate(
         return accumulator(block.canonical(), support, codes, weight, n_classes, threads)
 
 
-Weights = (
-    _native.DenseWeights
-    | _native.SparseWeights
-    | _native.LevelScores
-    | _native.PolyaWeights
-    | _native.KernelWeights
-)
-
 #: The weights of each form for each kind of cells, made once. No estimator holds them, so that models can be pickled.
 _WEIGHTS: WeakKeyDictionary[Any, dict[str, Weights]] = WeakKeyDictionary()
 
@@ -170,93 +159,8 @@ def _scoring_block(block: Block, support: Support, form: Any) -> tuple[Any, Supp
     kind = block.kind if form.kind == "linear" else form.kind
     weights = _WEIGHTS.setdefault(form, {})
     if kind not in weights:
-        weights[kind] = _MAKE_WEIGHTS[kind](form)
+        weights[kind] = MAKE_WEIGHTS[kind](form)
     return block.native(support.views), support, weights[kind]
-
-
-def dense_weights(form: Linear) -> _native.DenseWeights:
-    """Weights of a linear form for dense cells, classes x columns."""
-    base, x, x2, anchor = (
-        None if part is None else np.ascontiguousarray(part)
-        for part in (form.base, form.x, form.x2, form.anchor)
-    )
-    return _native.DenseWeights(_constant(form), base, x, x2, anchor, form.compositional)
-
-
-def _constant(form: Linear) -> Floats:
-    """Sum of the base over the columns, for each class."""
-    return np.zeros(form.shape[0]) if form.base is None else np.asarray(form.base.sum(axis=1))
-
-
-def sparse_weights(form: Linear) -> _native.SparseWeights:
-    """Weights of a linear form for sparse cells, columns x classes; a stored cell replaces the zero of its column."""
-    n_classes, n_columns = form.shape
-
-    def by_column(part: Floats | None) -> Floats:
-        return _padded(np.zeros((n_columns, n_classes)) if part is None else part.T)
-
-    if form.x2 is None and form.anchor is None:
-        return _native.SparseWeights(
-            _constant(form),
-            np.zeros(n_classes),
-            zero=None if form.base is None else by_column(form.base),
-            x=by_column(form.x),
-            compositional=form.compositional,
-        )
-    at_zero = form.cells(np.zeros((1, n_columns)))[0]
-    constant = np.array([math.fsum(row) for row in at_zero])
-    residue = np.array([math.fsum([*row, -c]) for row, c in zip(at_zero, constant, strict=True)])
-    about = [by_column(part) for part in (form.base, form.anchor, form.x, form.x2)]
-    return _native.SparseWeights(
-        constant, residue, by_column(at_zero), about=about, compositional=form.compositional
-    )
-
-
-def level_scores(form: Table) -> _native.LevelScores:
-    """Scores by level; one more row of zeros is for missing cells."""
-    values = _padded(form.values, more_rows=1)
-    n_classes = form.values.shape[1]
-    return _native.LevelScores(form.offsets, form.codes, form.sizes, values, n_classes, form.refuse_unseen)
-
-
-def polya_weights(form: Polya) -> _native.PolyaWeights:
-    """Concentrations, columns x classes; tiny and huge ones must not be multiplied."""
-    used = form.concentration[:, form.known]
-    return _native.PolyaWeights(
-        _padded(form.concentration.T),
-        form.total,
-        known=None if form.known.all() else np.ascontiguousarray(form.known),
-        weight=form.weight,
-        moderate=bool(((used > 1e-18) & (used < 1e15)).all()),
-    )
-
-
-def kernel_weights(form: Density) -> _native.KernelWeights:
-    """Sums of kernels, and how they become densities."""
-    return _native.KernelWeights(*form.native())
-
-
-_MAKE_WEIGHTS: dict[str, Callable[[Any], Weights]] = {
-    "dense": dense_weights,
-    "sparse": sparse_weights,
-    "table": level_scores,
-    "polya": polya_weights,
-    "kernel": kernel_weights,
-}
-
-
-def _padded(table: Floats, more_rows: int = 0) -> Floats:
-    """Return a table with its rows padded with zeros to whole groups of classes."""
-    rows, n_classes = table.shape
-    shape = rows + more_rows, -(-n_classes // _native.GROUP) * _native.GROUP
-    # Look-ups touch the fewest cache lines if rows begin on one, and NumPy requests huge pages only for np.empty.
-    space = np.empty(shape[0] * shape[1] + 8)
-    start = -(space.ctypes.data // 8) % 8
-    wide = space[start : start + shape[0] * shape[1]].reshape(shape)
-    wide[:rows, :n_classes] = table
-    wide[:, n_classes:] = 0.0
-    wide[rows:] = 0.0
-    return wide
 
 
 def _impossible(batch: Batch, supports: Any, forms: Any, n_classes: int, threads: int) -> Floats | None:
@@ -341,7 +245,7 @@ def odds_left_out(
     """Scores of rows by log odds after their own counts are subtracted, rows x classes."""
     cells, table = block.native((X,)), log_odds.T
     if table.shape[1] % _native.GROUP or not table.flags.c_contiguous:
-        table = _padded(table)
+        table = padded(table)
     scratch = np.empty(table.shape)
     scores = _native.log_odds_left_out(cells, y, w, np.ascontiguousarray(x), alpha, table, scratch, threads)
     return scores.reshape(len(y), -1)

@@ -1,0 +1,109 @@
+"""The weights of forms, laid out as the native functions read them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from sunrise import _native
+from sunrise._common.arrays import Floats
+from sunrise.forms.kernel_density import Density
+from sunrise.forms.linear import Linear
+from sunrise.forms.polya import Polya
+from sunrise.forms.table import Table
+
+Weights = (
+    _native.DenseWeights
+    | _native.SparseWeights
+    | _native.LevelScores
+    | _native.PolyaWeights
+    | _native.KernelWeights
+)
+
+
+def dense_weights(form: Linear) -> _native.DenseWeights:
+    """Weights of a linear form for dense cells, classes x columns."""
+    base, x, x2, anchor = (
+        None if part is None else np.ascontiguousarray(part)
+        for part in (form.base, form.x, form.x2, form.anchor)
+    )
+    return _native.DenseWeights(_constant(form), base, x, x2, anchor, form.compositional)
+
+
+def _constant(form: Linear) -> Floats:
+    """Sum of the base over the columns, for each class."""
+    return np.zeros(form.shape[0]) if form.base is None else np.asarray(form.base.sum(axis=1))
+
+
+def sparse_weights(form: Linear) -> _native.SparseWeights:
+    """Weights of a linear form for sparse cells, columns x classes; a stored cell replaces the zero of its column."""
+    n_classes, n_columns = form.shape
+
+    def by_column(part: Floats | None) -> Floats:
+        return padded(np.zeros((n_columns, n_classes)) if part is None else part.T)
+
+    if form.x2 is None and form.anchor is None:
+        return _native.SparseWeights(
+            _constant(form),
+            np.zeros(n_classes),
+            zero=None if form.base is None else by_column(form.base),
+            x=by_column(form.x),
+            compositional=form.compositional,
+        )
+    at_zero = form.cells(np.zeros((1, n_columns)))[0]
+    constant = np.array([math.fsum(row) for row in at_zero])
+    residue = np.array([math.fsum([*row, -c]) for row, c in zip(at_zero, constant, strict=True)])
+    about = [by_column(part) for part in (form.base, form.anchor, form.x, form.x2)]
+    return _native.SparseWeights(
+        constant, residue, by_column(at_zero), about=about, compositional=form.compositional
+    )
+
+
+def level_scores(form: Table) -> _native.LevelScores:
+    """Scores by level; one more row of zeros is for missing cells."""
+    values = padded(form.values, more_rows=1)
+    n_classes = form.values.shape[1]
+    return _native.LevelScores(form.offsets, form.codes, form.sizes, values, n_classes, form.refuse_unseen)
+
+
+def polya_weights(form: Polya) -> _native.PolyaWeights:
+    """Concentrations, columns x classes; tiny and huge ones must not be multiplied."""
+    used = form.concentration[:, form.known]
+    return _native.PolyaWeights(
+        padded(form.concentration.T),
+        form.total,
+        known=None if form.known.all() else np.ascontiguousarray(form.known),
+        weight=form.weight,
+        moderate=bool(((used > 1e-18) & (used < 1e15)).all()),
+    )
+
+
+def kernel_weights(form: Density) -> _native.KernelWeights:
+    """Sums of kernels, and how they become densities."""
+    return _native.KernelWeights(*form.native())
+
+
+MAKE_WEIGHTS: dict[str, Callable[[Any], Weights]] = {
+    "dense": dense_weights,
+    "sparse": sparse_weights,
+    "table": level_scores,
+    "polya": polya_weights,
+    "kernel": kernel_weights,
+}
+
+
+def padded(table: Floats, more_rows: int = 0) -> Floats:
+    """Return a table with its rows padded with zeros to whole groups of classes."""
+    rows, n_classes = table.shape
+    shape = rows + more_rows, -(-n_classes // _native.GROUP) * _native.GROUP
+    # Look-ups touch the fewest cache lines if rows begin on one, and NumPy requests huge pages only for np.empty.
+    space = np.empty(shape[0] * shape[1] + 8)
+    start = -(space.ctypes.data // 8) % 8
+    wide = space[start : start + shape[0] * shape[1]].reshape(shape)
+    wide[:rows, :n_classes] = table
+    wide[:, n_classes:] = 0.0
+    wide[rows:] = 0.0
+    return wide
