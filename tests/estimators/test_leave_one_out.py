@@ -183,6 +183,7 @@ CELLS = {
     "vonmises": lambda rng, n: np.round(rng.vonmises(1.0, 1.0, n), 3),
     "poisson": lambda rng, n: rng.poisson(1.5, n).astype(float),
     "geometric": lambda rng, n: rng.geometric(0.4, n) - 1.0,
+    "negative_binomial": lambda rng, n: rng.poisson(rng.gamma(0.7, 3.0, n)).astype(float),
     "bernoulli": lambda rng, n: rng.integers(0, 2, n).astype(float),
     "categorical": lambda rng, n: rng.choice(np.array(list("uvwxyz"), dtype=object), n),
     "binned": lambda rng, n: np.round(rng.normal(3.0, 2.0, n), 1),

@@ -18,6 +18,7 @@ from sunrise.families.geometric import Geometric as Geometric
 from sunrise.families.kernel import Kernel as Kernel
 from sunrise.families.lognormal import LogNormal as LogNormal
 from sunrise.families.multinomial import Multinomial as Multinomial
+from sunrise.families.negative_binomial import NegativeBinomial as NegativeBinomial
 from sunrise.families.odds import Odds as Odds
 from sunrise.families.poisson import Poisson as Poisson
 from sunrise.families.text import Text as Text
