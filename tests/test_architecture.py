@@ -29,7 +29,7 @@ ORDER = {
     "engines": "array_words array native_weights native",
     "families": "left_out readers text_reader capabilities base smoothing priors categorical binned bernoulli beta "
     "exponential gamma gaussian geometric kernel lognormal multinomial negative_binomial poisson vonmises "
-    "complement odds "
+    "zero_inflated_poisson complement odds "
     "dirichlet_multinomial text",
     "model": "settings schema calibration_weights class_prior accumulate fitted encode_rows score",
     "inference": "scores leave_one_out optimise calibration em decisions explain intervals linear_form posteriors "

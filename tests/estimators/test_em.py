@@ -132,6 +132,7 @@ CASES = {
     "vonmises": lambda y: RNG.vonmises(y[:, None], 2.0, (len(y), 3)),
     "poisson": lambda y: RNG.poisson(1 + 2 * np.eye(3)[y]),
     "geometric": lambda y: RNG.geometric(1 / (1 + 3 * np.eye(3)[y])) - 1,
+    "zero_inflated_poisson": lambda y: RNG.poisson(1 + 3 * np.eye(3)[y]) * (RNG.random((len(y), 3)) < 0.7),
     "bernoulli": lambda y: (RNG.random((len(y), 3)) < 0.2 + 0.6 * np.eye(3)[y]).astype(float),
     "multinomial": lambda y: RNG.poisson(1 + 2 * np.eye(3)[y]),
     "categorical": lambda y: (y[:, None] + RNG.integers(0, 2, (len(y), 3))) % 3,

@@ -23,5 +23,6 @@ from sunrise.families.odds import Odds as Odds
 from sunrise.families.poisson import Poisson as Poisson
 from sunrise.families.text import Text as Text
 from sunrise.families.vonmises import VonMises as VonMises
+from sunrise.families.zero_inflated_poisson import ZeroInflatedPoisson as ZeroInflatedPoisson
 
 __all__ = [family.__name__ for family in FAMILIES.values()]
