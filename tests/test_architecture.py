@@ -28,7 +28,7 @@ ORDER = {
     "text": "alphabet texts vocabulary counter hashed",
     "engines": "array_words array native_weights native",
     "families": "left_out readers text_reader capabilities base smoothing priors categorical binned bernoulli beta "
-    "exponential gamma gaussian geometric kernel lognormal multinomial negative_binomial poisson vonmises "
+    "exponential gamma gaussian geometric kernel laplace lognormal multinomial negative_binomial poisson vonmises "
     "zero_inflated_poisson complement odds "
     "dirichlet_multinomial text",
     "model": "settings schema calibration_weights class_prior accumulate fitted encode_rows score",

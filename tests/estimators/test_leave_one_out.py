@@ -185,6 +185,7 @@ CELLS = {
     "geometric": lambda rng, n: rng.geometric(0.4, n) - 1.0,
     "negative_binomial": lambda rng, n: rng.poisson(rng.gamma(0.7, 3.0, n)).astype(float),
     "zero_inflated_poisson": lambda rng, n: rng.poisson(2.0, n) * (rng.random(n) < 0.6).astype(float),
+    "laplace": lambda rng, n: np.round(rng.laplace(3.0, 2.0, n), 2),
     "bernoulli": lambda rng, n: rng.integers(0, 2, n).astype(float),
     "categorical": lambda rng, n: rng.choice(np.array(list("uvwxyz"), dtype=object), n),
     "binned": lambda rng, n: np.round(rng.normal(3.0, 2.0, n), 1),

@@ -16,6 +16,7 @@ from sunrise.families.gamma import Gamma as Gamma
 from sunrise.families.gaussian import Gaussian as Gaussian
 from sunrise.families.geometric import Geometric as Geometric
 from sunrise.families.kernel import Kernel as Kernel
+from sunrise.families.laplace import Laplace as Laplace
 from sunrise.families.lognormal import LogNormal as LogNormal
 from sunrise.families.multinomial import Multinomial as Multinomial
 from sunrise.families.negative_binomial import NegativeBinomial as NegativeBinomial

@@ -1,0 +1,185 @@
+"""Laplace family (double exponential): numbers with heavier tails than a Gaussian."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+
+from sunrise._common.arrays import Codes, Floats, Mask, Positions
+from sunrise.families.base import Family, Problem
+from sunrise.families.capabilities import Candidate
+from sunrise.families.left_out import CellsLeftOut
+from sunrise.families.priors import no_likelihood
+from sunrise.forms.base import Form
+from sunrise.forms.pointwise import Pointwise
+from sunrise.numerics.quadrature import CUTS
+from sunrise.statistics.empirical import Run, Values
+from sunrise.statistics.support import REAL, Support
+from sunrise.statistics.terms import VALUE
+
+
+class LaplaceParams(NamedTuple):
+    """Median and scale of every class and column."""
+
+    median: Floats
+    scale: Floats
+    #: Columns with more than one value; the others add nothing.
+    known: Mask
+
+
+class Pooled(NamedTuple):
+    """The prior of a column: its median, and its mean absolute deviation within the classes."""
+
+    median: Floats
+    scale: Floats
+
+
+def median_and_deviation(
+    run: Run, x: Floats | None = None, w: Floats | None = None
+) -> tuple[Floats, Floats, Floats]:
+    """Lower weighted median, sum of absolute deviations from it and weight; each without a cell x of weight w.
+
+    One number each without `x`. NaN where nothing is left.
+    """
+    removed, weight = (np.zeros(1), np.zeros(1)) if x is None or w is None else (x, w)
+    up_to, sums = np.cumsum(run.observed_weight), np.cumsum(run.observed_weight * run.x)
+    total = up_to[-1] - weight
+    # Below the removed cell cumulative weights are as they were, from there on they are smaller by its weight.
+    place = np.searchsorted(run.x, removed)
+    half = 0.5 * total
+    slack = 1e-12 * up_to[-1]
+    at = np.searchsorted(up_to, half - slack)
+    later = np.maximum(np.searchsorted(up_to, half + weight - slack), place)
+    at = np.minimum(np.where((at < place) | (weight == 0), at, later), len(run.x) - 1)
+    median = run.x[at]
+    below = median * up_to[at] - sums[at]
+    above = sums[-1] - sums[at] - median * (up_to[-1] - up_to[at])
+    deviation = np.maximum(below + above - weight * np.abs(removed - median), 0.0)
+    gone = total <= 1e-9 * up_to[-1]
+    return np.where(gone, np.nan, median), np.where(gone, np.nan, deviation), np.where(gone, 0.0, total)
+
+
+@dataclass(frozen=True)
+class Laplace(Candidate, Family):
+    """Numbers with heavy tails: density exp(-|x - median| / scale) / (2 scale).
+
+    The median of a class is its lower weighted median. The scale is the mean absolute deviation from it, with one more
+    row that deviates as much as the column does within its classes (none with estimate="mle"). A class without cells
+    has the median and the scale of the column. The distinct training values are kept, because medians need them.
+
+    >>> from sunrise import NaiveBayes
+    >>> table = {"x": [1.0, 2.0, 30.0, 5.0, 6.0, 7.0]}
+    >>> NaiveBayes("laplace").fit(table, list("aaabbb")).parameters_["x"]["median"]
+    array([2., 6.])
+    """
+
+    name = "laplace"
+    terms = (VALUE,)
+    complexity = 15
+    prior: Any = field(default=None)
+
+    def __post_init__(self) -> None:
+        if self.prior is not None:
+            try:
+                median, scale = (np.asarray(part, dtype=float) for part in self.prior)
+            except (TypeError, ValueError):
+                raise ValueError(
+                    f"the prior of Laplace is a median and a scale, not {self.prior!r}; a model has its own in "
+                    "prior_[column]."
+                ) from None
+            object.__setattr__(self, "prior", Pooled(median, scale))
+
+    @property
+    def support(self) -> Support:
+        """Any finite number."""
+        return REAL
+
+    def select_columns(self, columns: list[int]) -> Self:
+        """The family of some columns of its block, with their priors."""
+        family = super().select_columns(columns)
+        prior = None if self.prior is None else Pooled(*family.prior)
+        return family.with_settings(prior=prior)
+
+    def find_problem(self, stats: Values) -> Problem | None:
+        """Reject classes with fewer than two distinct values if there is no prior."""
+        if self.estimate != "mle":
+            return None
+        return no_likelihood(self, (stats.rows > 0) & (stats.sizes < 2))
+
+    def resolve(self, stats: Values, again: bool = False) -> Self:
+        """The family with the median of every column and its mean absolute deviation within the classes."""
+        if self.prior is not None:
+            return self
+        median, scale = np.zeros(stats.n_columns), np.zeros(stats.n_columns)
+        for j in np.flatnonzero(stats.known).tolist():
+            median[j] = median_and_deviation(stats.column(j))[0][0]
+            within = sum(median_and_deviation(run)[1][0] for run in stats.of_column(j) if len(run.x))
+            overall = median_and_deviation(stats.column(j))[1][0]
+            scale[j] = (within if within > 0 else overall) / stats.observed_weight[:, j].sum()
+        return self.with_settings(prior=Pooled(median, scale))
+
+    def params(self, stats: Values, class_weight: Floats) -> LaplaceParams:
+        """Medians and mean absolute deviations."""
+        shape = stats.rows.shape
+        median, scale = (np.array(np.broadcast_to(part, shape), dtype=float) for part in self.prior)
+        rows = 0.0 if self.estimate == "mle" else 1.0
+        for j in range(stats.n_columns):
+            for c, run in enumerate(stats.of_column(j)):
+                if len(run.x):
+                    own, deviation, n = (float(part[0]) for part in median_and_deviation(run))
+                    median[c, j], scale[c, j] = own, (deviation + rows * scale[c, j]) / (n + rows)
+        known = np.broadcast_to(np.asarray(self.prior.scale) > 0, shape).any(axis=0)
+        return LaplaceParams(median, np.where(scale > 0, scale, 1.0), known & stats.known)
+
+    def form(self, params: LaplaceParams) -> Form:
+        """- log(2 scale) - |x - median| / scale."""
+        median, scale, known = params
+        base = -np.log(2.0 * scale)
+        return Pointwise(lambda x: np.where(known, base - np.abs(x - median) / scale, 0.0))
+
+    def left_out(self, stats: Values, params: LaplaceParams, row_weight: Floats | None) -> CellsLeftOut:
+        """A cell leaves the median and the deviations of its class, by prefix sums."""
+        return CellsLeftOut(lambda x, c, j, w: self._score_without(stats, params, x, c, j, w))
+
+    def _score_without(
+        self, stats: Values, params: LaplaceParams, x: Floats, c: Codes, j: Positions, w: Floats
+    ) -> Floats:
+        """Log density of every cell for its own class without itself; NaN where nothing is left."""
+        scores = np.full(len(x), np.nan)
+        fitted = stats.weight_at(x, c, j) >= (1.0 - 1e-9) * w
+        prior = np.broadcast_to(self.prior.scale, stats.rows.shape)
+        rows = 0.0 if self.estimate == "mle" else 1.0
+        place = np.asarray(j) * stats.n_classes + c
+        for at in np.unique(place[fitted]).tolist():
+            column, of_class = divmod(at, stats.n_classes)
+            own = np.flatnonzero(fitted & (place == at))
+            if not params.known[column]:
+                scores[own] = 0.0
+                continue
+            median, deviation, n = median_and_deviation(stats.run(of_class, column), x[own], w[own])
+            with np.errstate(divide="ignore", invalid="ignore"):
+                scale = (deviation + rows * prior[of_class, column]) / (n + rows)
+                log_density = -np.log(2.0 * scale) - np.abs(x[own] - median) / scale
+            scores[own] = np.where(scale > 0, log_density, np.nan)
+        return scores
+
+    def prior_of(self, stats: Values, j: int) -> Pooled:
+        """The median and the scale of a column."""
+        return Pooled(*(np.broadcast_to(part, stats.n_columns)[j] for part in self.prior))
+
+    def landmarks(self, params: LaplaceParams) -> Floats:
+        """Quantiles."""
+        cuts = CUTS[:, None, None]
+        quantiles = np.where(cuts < 0.5, np.log(2.0 * cuts), -np.log(2.0 * (1.0 - cuts)))
+        return np.asarray(params.median + params.scale * quantiles)
+
+    def sample(self, params: LaplaceParams, y: Codes, rng: np.random.Generator) -> Floats:
+        """Laplace numbers."""
+        return rng.laplace(params.median[y], params.scale[y])
+
+    def describe(self, params: LaplaceParams) -> list[dict[str, Floats]]:
+        """Medians and scales."""
+        columns = zip(params.median.T, params.scale.T, strict=True)
+        return [{"median": median, "scale": scale} for median, scale in columns]
