@@ -25,7 +25,7 @@ def column(kind):
 
 
 CANDIDATES = {
-    "counts": {"gaussian", "poisson", "geometric", "categorical", "binned", "kernel"},
+    "counts": {"gaussian", "poisson", "negative_binomial", "geometric", "categorical", "binned", "kernel"},
     "positive": {"gaussian", "lognormal", "gamma", "binned", "kernel"},
     "numbers": {"gaussian", "binned", "kernel"},
 }
