@@ -24,23 +24,6 @@ from benchmarks.text import rows
 
 PACKAGE = str(Path(sr.__file__).parent) + "/"
 
-#: Folders that the modules of the flat layout belong to.
-FOLDERS = {
-    "_common": "alert arrays threads",
-    "numerics": "special conjugate evidence bandwidth edges polya",
-    "statistics": "terms stats moments values bursts",
-    "forms": "forms density",
-    "data": "data labels levels look",
-    "text": "text",
-    "engines": "engines",
-    "families": "families family support smoothing priors",
-    "model": "schema derived class_prior given observe present score calibration",
-    "selection": "infer choose duplicates information select",
-    "inference": "leave_out calibrate interval em explain posterior draw decide linear",
-    "estimators": "estimator single honest uses summary",
-}
-FOLDER_OF = {module: folder for folder, modules in FOLDERS.items() for module in modules.split()}
-
 
 class Walk(NamedTuple):
     """Calls of functions of the package, and how many of them lead into another folder."""
@@ -55,7 +38,7 @@ def folder_of(frame: FrameType) -> str | None:
     if not code.co_filename.startswith(PACKAGE) or code.co_name in ("<listcomp>", "<genexpr>", "<dictcomp>"):
         return None
     module = code.co_filename.removeprefix(PACKAGE).split("/")[0].removesuffix(".py")
-    return FOLDER_OF.get(module, module)
+    return module
 
 
 def walk(action: Callable[[], Any]) -> Walk:
