@@ -44,6 +44,15 @@ def natural(name: str) -> tuple[bool, float, str]:
         return True, 0.0, name
 
 
+def count_numbers(names: Iterable[str]) -> int:
+    """How many names are numbers.
+
+    >>> count_numbers(["1", "2.5", "b"])
+    2
+    """
+    return sum(not natural(name)[0] for name in names)
+
+
 def plain(name: str) -> str:
     """A name on one line.
 

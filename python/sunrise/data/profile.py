@@ -40,7 +40,7 @@ class ColumnProfile:
     @property
     def traits(self) -> set[str]:
         """Traits by which families say for which columns they are candidates."""
-        traits = {"number": True, "positive": self.low > 0, "count": self.counts}
+        traits = {"number": True, "positive": self.low > 0, "count": self.counts and self.high <= 2.0**53}
         traits["few whole numbers"] = self.whole and self.distinct <= 20
         return {name for name, holds in traits.items() if holds}
 

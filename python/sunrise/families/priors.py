@@ -104,7 +104,7 @@ class NormalPrior:
     def posterior(self, stats: Moments) -> NormalInverseGamma:
         """Normal-inverse-gamma of the mean and the variance."""
         updated = self.prior.updated(stats.observed_weight, stats.mean, stats.squared_error)
-        return updated.each(lambda a: np.broadcast_to(a, stats.x.shape))  # type: ignore[no-any-return]
+        return updated.broadcast_to(stats.x.shape)  # type: ignore[no-any-return]
 
     def log_prior_density(self, stats: Moments, class_weight: Floats) -> float:
         """A normal-inverse-gamma density at the estimate, with the power of the variance that makes it the mode."""

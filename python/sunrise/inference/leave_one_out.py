@@ -31,7 +31,7 @@ from sunrise.model.fitted import FittedModel
 from sunrise.model.score import block_scores, by_row, row_factors, scored
 from sunrise.numerics.special import log_sum_exp
 from sunrise.statistics.base import NeverSeenError
-from sunrise.statistics.terms import LEVEL
+from sunrise.statistics.terms import LEVEL, X
 
 #: Rows that are enough for a temperature, and for each of the classes, whose offsets go with it.
 ENOUGH, ENOUGH_OF_CLASS = 4096, 200
@@ -115,13 +115,15 @@ class LeaveOneOut:
     def cells(self, k: int, rows: Any) -> Floats:
         """What the columns of block k add to the scores of some rows before calibration: rows x classes x columns."""
         part, y = self.fitted.parts[k], self.y[rows]
-        x = array.read(self.batch.blocks[k], part.family.support, rows)
+        support = self.fitted.supports[k]
+        numbers = array.numbers(self.batch.blocks[k], support, rows)
         views = (len(y), len(self.fitted.classes), len(part.columns), -1)
         if self._changes_all_classes(k):
             every = self._cells_of_all_classes(k, rows)
         else:
+            x = numbers if support.views == (X,) else support.views_of(numbers)
             every = np.asarray(self.fitted.plain_forms[k].finite.cells(x).reshape(views).sum(axis=3))
-            every[np.arange(len(y)), y] = self._cells(k, rows)
+            every[np.arange(len(y)), y] = self._cells(k, rows, numbers)
         places = np.arange(self.batch.n_rows)[rows]
         apart = np.isnan(every).any(axis=(1, 2)) | self._holds_blind(k)[rows]
         for at in np.flatnonzero(apart & (self.w[rows] > 0) & ~self.alone[rows]).tolist():
@@ -234,18 +236,20 @@ class LeaveOneOut:
         """Of scores of all classes, those of the rows' own."""
         return np.asarray(np.take_along_axis(scores, self.y[:, None].astype(np.intp), axis=1)[:, 0])
 
-    def _cells(self, k: int, rows: Any) -> Floats:
-        """What the cells of some rows add to the score of their own class, rows x columns."""
+    def _cells(self, k: int, rows: Any, x: Floats | None = None) -> Floats:
+        """What the cells x of some rows add to the score of their own class, rows x columns."""
         family, hook, y = self.fitted.parts[k].family, self._hooks[k], np.asarray(self.y[rows])
         if isinstance(hook, RowsLeftOut):
             raise TypeError(
                 f"the columns of {family.name} share one distribution: they have no scores of their own"
             )
+        if x is None:
+            x = array.numbers(self.batch.blocks[k], self.fitted.supports[k], rows)
         if isinstance(hook.form, Removal):
-            return hook.form.cells(array.read(self.batch.blocks[k], family.support, rows), y)
+            views = x if self.fitted.supports[k].views == (X,) else self.fitted.supports[k].views_of(x)
+            return hook.form.cells(views, y)
         if isinstance(hook.form, Table):
-            return hook.form.own(array.read(self.batch.blocks[k], family.support, rows), y)
-        x = array.numbers(self.batch.blocks[k], family.support, rows)
+            return hook.form.own(x, y)
         cells = np.zeros(x.shape)
         i, j = np.nonzero(~np.isnan(x))
         if len(i):

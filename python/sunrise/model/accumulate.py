@@ -26,8 +26,8 @@ class RowSample(Protocol):
 
     rows: Positions
 
-    def note_numbers(self, j: int, x: Floats, as_levels: bool) -> None:
-        """Keep the sampled cells of a numeric column."""
+    def note_numbers(self, columns: dict[int, Column], as_levels: set[int]) -> None:
+        """Keep the sampled cells of numeric columns, of some of them also as levels."""
 
     def note_levels(self, j: int, codes: Codes) -> None:
         """Keep the sampled cells of a column of levels."""
@@ -88,7 +88,6 @@ class Accumulator:
     def _part(self, table: Frame, part: Part, schema: Schema, ready: dict[int, Any] | None) -> Any:
         """The statistics of a block of columns."""
         family, columns, reader = part.family, part.columns, part.family.reader
-        family.check(len(columns))
         if ready and all(j in ready for j in columns):
             own = [ready[j] for j in columns]
             return own[0] if len(own) == 1 else type(own[0]).concatenate(own)
@@ -110,10 +109,9 @@ class Accumulator:
                 for j, codes in zip(columns, block.codes, strict=True):
                     sample.note_levels(j, codes)
             return
-        for j, column in zip(columns, table.read_all(columns), strict=True):
-            # By type a column of few distinct numbers would be levels: look at it as levels, too.
-            as_levels = schema.choices[j].is_lenient
-            sample.note_numbers(j, column.numbers(sample.rows), as_levels)
+        # By type a column of few distinct numbers would be levels: look at it as levels, too.
+        as_levels = {j for j in columns if schema.choices[j].is_lenient}
+        sample.note_numbers(dict(zip(columns, table.read_all(columns), strict=True)), as_levels)
 
     def _stats(self, blocks: list[Any]) -> Stats:
         rows, weight = self.engine.totals(self.codes, self.weight, len(self.classes))

@@ -33,6 +33,10 @@ class Conjugate:
         numbers = (np.asarray(getattr(self, f.name)) for f in fields(self))  # type: ignore[arg-type]
         return type(self)(*(change(a) for a in np.broadcast_arrays(*numbers)))
 
+    def broadcast_to(self, shape: tuple[int, ...]) -> Self:
+        """Broadcast every number to a shape."""
+        return self.each(lambda a: np.broadcast_to(a, shape))
+
     def at(self, j: int) -> Self:
         """Those of one column."""
         return self.each(lambda a: a[:, j])

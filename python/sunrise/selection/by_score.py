@@ -51,8 +51,7 @@ def choose_by_score(
         j: profile for j, column in columns.items() if (profile := _profile(accumulator, column)) is not None
     }
     families = _all_candidates()
-    ranges = [(family, *_accepted_range(family)) for family in families]
-    candidates = {j: _candidates(profile, ranges) for j, profile in profiles.items()}
+    candidates = {j: _candidates(profile, families) for j, profile in profiles.items()}
     candidates = {j: own for j, own in candidates.items() if len(own) > 1}
     if not 0 < len(candidates) <= MOST_COLUMNS or not 2 <= n_classes <= MOST_CLASSES:
         return {}
@@ -84,20 +83,10 @@ def _all_candidates() -> list[Any]:
     return [family() for family in sorted(families, key=lambda family: family.complexity)]
 
 
-def _accepted_range(family: Any) -> tuple[float, float]:
-    """The numbers that a family accepts; levels may be any number."""
-    support = family.support
-    return (support.lowest, support.highest) if family.reader.is_numeric else (-np.inf, np.inf)
-
-
 def _candidates(profile: ColumnProfile, families: list[Any]) -> list[Any]:
-    """Candidates for a column with this profile: every cell must be in their support."""
-    traits, low, high = profile.traits, profile.low, profile.high
-    return [
-        family
-        for family, lowest, highest in families
-        if family.trait in traits and lowest <= low <= high <= highest
-    ]
+    """Candidates for a column with this profile. A family accepts every cell of a column with its trait."""
+    traits = profile.traits
+    return [family for family in families if family.trait in traits]
 
 
 def _profile(accumulator: Accumulator, column: Column) -> ColumnProfile | None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from sunrise._common.arrays import Codes, Floats, Mask, Positions
+from sunrise.data.column import Column
 
 #: Rows that are looked at, evenly spaced; and columns, or levels of all columns together, beyond which none are.
 ROWS, MOST_COLUMNS, MOST_LEVELS = 500, 400, 1500
@@ -32,14 +33,14 @@ class ColumnSample:
         """Evenly spaced rows."""
         return cls(np.unique(np.linspace(0, n_rows - 1, min(n_rows, ROWS)).astype(np.intp)))
 
-    def note_numbers(self, j: int, x: Floats, as_levels: bool) -> None:
-        """Take note of a column of numbers; of few different ones, as of levels, too, where that is asked for."""
-        self.numbers[j] = x
-        if not as_levels:
-            return
-        values, codes = np.unique(x, return_inverse=True)  # NaN comes last
-        if len(values) <= FEW_VALUES:
-            self.levels[j] = np.where(np.isnan(x), -1, codes).astype(np.int32)
+    def note_numbers(self, columns: dict[int, Column], as_levels: set[int]) -> None:
+        """Keep the sampled cells of numeric columns; of some columns, if few numbers are distinct, also as levels."""
+        for j, column in columns.items():
+            x = self.numbers[j] = column.numbers(self.rows)
+            if j in as_levels:
+                values, codes = np.unique(x, return_inverse=True)  # NaN comes last
+                if len(values) <= FEW_VALUES:
+                    self.levels[j] = np.where(np.isnan(x), -1, codes).astype(np.int32)
 
     def note_levels(self, j: int, codes: Codes) -> None:
         """Keep the sampled cells of a column of levels."""

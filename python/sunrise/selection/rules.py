@@ -30,7 +30,7 @@ from sunrise import _native
 from sunrise.data.blocks import ColumnsBlock, SparseBlock
 from sunrise.data.column import Column
 from sunrise.data.errors import refuse_cell
-from sunrise.data.levels import natural
+from sunrise.data.levels import count_numbers
 from sunrise.data.profile import ColumnProfile
 from sunrise.families.base import FAMILIES
 from sunrise.families.capabilities import Candidate
@@ -138,7 +138,7 @@ def profile_levels(column: Column, accumulator: Accumulator) -> ColumnProfile:
     levels, cells = names[present].tolist(), cells[present].astype(float)
     sizes = np.array([(len(name.split()), len(name)) for name in levels], float).reshape(-1, 2)
     words, characters = (float(mean) for mean in cells @ sizes / max(cells.sum(), 1.0))
-    numbers = sum(not natural(name)[0] for name in levels)
+    numbers = count_numbers(levels)
     return ColumnProfile(
         "level", float(cells.sum()), len(levels), words=words, characters=characters, numbers=numbers
     )
