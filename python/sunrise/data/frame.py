@@ -89,7 +89,7 @@ class Frame:
 def frame_of(X: Any) -> Frame:
     """Read a table of any kind."""
     if isinstance(X, np.ndarray) and X.ndim == 2 and readable(X):  # the fast path of small predictions
-        return _matrix_frame(X)
+        return _matrix_frame(X, DenseBlock(X))
     if isinstance(X, Frame):
         return X
     if sparse.issparse(X):
@@ -202,8 +202,7 @@ def _array_frame(X: Any) -> Frame:
     return _matrix_frame(array)
 
 
-def _matrix_frame(array: Any) -> Frame:
-    block = DenseBlock(array) if readable(array) else None
+def _matrix_frame(array: Any, block: DenseBlock | None = None) -> Frame:
     if block is None and array.dtype.kind in "iufb":
         block = DenseBlock(in_place(array))
     return Frame(

@@ -199,7 +199,7 @@ def own(block: Block, support: Support, y: Codes, removal: Removal, threads: int
 
 def mean_log_loss(log_p: Floats, y: Codes, weight: Floats) -> float:
     """Minus the mean log-probability of the rows' own classes; the weights add up to 1."""
-    return -float(weight @ log_p[np.arange(len(y)), y])
+    return -float((weight * log_p[np.arange(len(y)), y]).sum())
 
 
 def loss(

@@ -125,9 +125,14 @@ _ACCUMULATORS: dict[tuple[Term, ...], Callable[..., Sums | Moments | Counts | Va
 _VIEWS = frozenset(("x", "log x", "log(1 - x)", "log x!", "cos x", "sin x"))
 
 
+def _knows_views(support: Support) -> bool:
+    """True if Rust computes all views of a cell itself."""
+    return support.views is REAL.views or all(view.name in _VIEWS for view in support.views)
+
+
 def _derive(block: Block, support: Support) -> tuple[Block, Support]:
     """Compute views that Rust does not know as columns of their own, so that a new family needs no Rust."""
-    if all(view.name in _VIEWS for view in support.views):
+    if _knows_views(support):
         return block, support
     return DenseBlock(array.read(block, support)), REAL if support.signed else COUNTS
 
@@ -198,7 +203,7 @@ def score(
 
     `own` replaces the score of every row for one class, its own.
     """
-    if any(view.name not in _VIEWS for support in supports for view in support.views):
+    if not all(map(_knows_views, supports)):
         derived = [_derive(*pair) for pair in zip(batch.blocks, supports, strict=True)]
         batch = Batch(batch.n_rows, tuple(block for block, _ in derived))
         supports = tuple(support for _, support in derived)

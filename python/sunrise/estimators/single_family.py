@@ -39,12 +39,12 @@ class SingleFamilyEstimator(NaiveBayes):
     def _read_table(self, X: Any, fitting: bool) -> Frame:
         """Read a table of numbers; scikit-learn's own rules decide about column names and their number."""
         table, known = number_frame(X), self.__dict__
-        if fitting and isinstance(X, np.ndarray):
-            known.pop("feature_names_in_", None)
-            known["n_features_in_"] = len(table.names)
         # A model from parameters has its names from a list, not from a table: rows without names are welcome.
         named = "feature_names_in_" in known and not known.get("_fixed")
-        if fitting or named or known["n_features_in_"] != len(table.names) or table.is_named:
+        if fitting and type(X) is np.ndarray:
+            known.pop("feature_names_in_", None)
+            known["n_features_in_"] = len(table.names)
+        elif fitting or named or known["n_features_in_"] != len(table.names) or table.is_named:
             try:
                 validate_data(self, X, reset=fitting, skip_check_array=True)
             except ValueError as error:

@@ -133,7 +133,7 @@ class Schema:
             return np.full(len(part.columns), only.is_lenient)
         return np.array([self.choices[j].is_lenient for j in part.columns])
 
-    @property
+    @cached_property
     def is_matrix(self) -> bool:
         """Whether the model is one block of numbers, so that a matrix can be read as it is."""
         parts = self.parts
