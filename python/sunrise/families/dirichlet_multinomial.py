@@ -148,7 +148,7 @@ class DirichletMultinomial(Family):
             mine, total = mine + own, total + change
         found = rows.by_row(np.where(known, log_rising(mine, rows.x), 0.0))
         found -= np.where(total > 0, log_rising(np.where(total > 0, total, 1.0), length), 0.0)
-        at = stats.places(rows.column, rows.x.astype(np.int64))
+        at = stats.positions(rows.column, rows.x.astype(np.int64))
         there = at >= 0
         c, at, w = c[there], at[there], w[rows.row][there]
         there[there] = (stats.rows[c, at] > 0) & (stats.weight[c, at] >= (1.0 - 1e-9) * w)
