@@ -51,7 +51,7 @@ def log_shares(counts: Floats, alpha: Alpha, known: Mask, estimate: str | None =
     """Log of the shares of the known columns by the estimate; the others get log 0."""
     shares = Dirichlet(counts + (0.0 if estimate == "mle" else alpha.value))
     shares = shares if known.all() else Dirichlet(shares.concentration[:, known])
-    log_mean = (shares.around_mode if estimate == "map" else shares).log_mean
+    log_mean = (shares.with_mean_at_mode if estimate == "map" else shares).log_mean
     if known.all():
         return log_mean
     theta = np.full(counts.shape, -np.inf)
