@@ -120,7 +120,7 @@ def loo(x: Floats, w: Floats) -> float:
     smallest, total = float(np.diff(x).min()) / 6.0, float(w.sum())
     if total <= 1.0:
         return silverman(x, w)
-    # Weight k means k copies of the value, of which leave-one-out removes one.
+    # Weight k means k copies of the value; leave-one-out removes one copy.
     removed = np.stack([x, x], axis=1).ravel(), np.stack([np.minimum(w, 1.0), 0.0 * w], axis=1).ravel()
     offsets, class_codes = np.array([0, len(x)]), np.zeros(len(x), np.int64)
     unbounded = (False, -math.inf, math.inf, [(1.0, 0.0)])
@@ -162,7 +162,7 @@ def bandwidth(rule: str, x: Floats, w: Floats, column: Callable[[], tuple[Floats
     """Bandwidth of the values of one class by a rule.
 
     With one distinct value, the deviation of the whole `column` replaces that of the class; in a constant column, the
-    bandwidth depends on the magnitude of the value alone.
+    bandwidth depends only on the magnitude of the value.
 
     >>> x = np.arange(9.0)
     >>> round(bandwidth("silverman", x, np.ones(9), lambda: (x, np.ones(9))), 4)

@@ -1,7 +1,7 @@
 """Bin edges of numeric columns.
 
-Weights are frequencies: weight k is the same as k copies of the row. Equal cells share a bin, edges between two cells
-are at their midpoint, and a cell on an edge belongs to the bin above.
+Weights are frequencies: weight k is the same as k copies of the row. Equal cells share a bin, and a cell on an edge
+belongs to the bin above. Edges between two neighbouring values are their midpoints, except for bins of equal width.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class Cuts:
 
     @property
     def names(self) -> list[str]:
-        """Description of every bin, such as '1 to 2.5'."""
+        """Description of every bin, for example '1 to 2.5'."""
         if not self.edges:
             return ["any"]
         texts = [f"{edge:.6g}" for edge in self.edges]

@@ -34,7 +34,7 @@ class Sums(Additive):
     rows: Integers
     observed_weight: Floats
     x: Floats
-    #: Bound on the rounding error of x after subtractions; only for terms that can be negative, such as log x.
+    #: Bound on the rounding error of x after subtractions; only for terms that can be negative, like log x.
     error: Floats | None = None
 
     @property
