@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from sunrise import _native
 from sunrise.engines import native_weights
 from sunrise.forms.table import Table
-from sunrise.text.alphabet import alphabet, prepared
+from sunrise.text.alphabet import alphabet, normalise_text
 
 
 class Reading(NamedTuple):
@@ -81,7 +81,7 @@ COUNTER = (
     False,
     None,
     alphabet,
-    lambda text: prepared(text, True, "unicode"),
+    lambda text: normalise_text(text, True, "unicode"),
     True,
 )
 CALIBRATION = (

@@ -414,7 +414,9 @@ def test_documents_without_a_label(settings):
     right = [(m.predict(texts[102:]) == NAMES[y[102:]]).mean() for m in (plain, model)]
     assert right[1] >= max(right[0], 0.95)
     found = model.stats_.blocks[0]
-    assert found.documents.sum() == 599 and found.found.sum() == sum(len(set(t.split())) for t in texts if t)
+    assert found.documents.sum() == 599 and found.documents_with_word.sum() == sum(
+        len(set(t.split())) for t in texts if t
+    )
     if settings:
         assert np.diff(model.em_.log_likelihood).min() > 0
 

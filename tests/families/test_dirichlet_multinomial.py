@@ -30,7 +30,7 @@ every_engine = pytest.mark.parametrize("engine", engines.ENGINES)
 def found(x, w=None):
     """The likeliest alphas of rows of one class."""
     x = np.asarray(x, dtype=float)
-    return polya.likeliest(
+    return polya.fit_alpha(
         polya.counts_of_counts(x, np.ones((1, len(x))) if w is None else np.asarray(w)[None])
     )
 
@@ -508,7 +508,10 @@ def test_given_alphas_stay_when_a_row_is_left_out():
 @pytest.mark.parametrize(("alpha", "n"), [(1e-8, 5), (0.3, 1), (0.7, 1000), (15.9, 3), (16.0, 3), (1e9, 7)])
 def test_the_slope_of_a_rise_is_a_sum_of_reciprocals(alpha, n):
     given, times = np.array(alpha), np.array(float(n))
-    for power, found in ((1, polya.slope(given, times)), (2, polya.bend(given, times))):
+    for power, found in (
+        (1, polya.log_rising_derivative(given, times)),
+        (2, polya.log_rising_curvature(given, times)),
+    ):
         expected = mpmath.fsum(1 / (mpmath.mpf(alpha) + j) ** power for j in range(n))
         assert float(found) == pytest.approx(float(expected), rel=1e-11)
 

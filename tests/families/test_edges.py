@@ -15,15 +15,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.datasets import load_iris
-from sunrise.numerics.bin_edges import WAYS, Cuts, Tally, cuts_of, halfway
+from sunrise.numerics.bin_edges import METHODS, Cuts, Tally, find_cuts, halfway
 
-every_way = pytest.mark.parametrize("how", WAYS)
+every_way = pytest.mark.parametrize("how", METHODS)
 
 
 def edges(how, x, y=None, weight=None, bins=10):
     x = np.asarray(x, float)
     codes = np.zeros(len(x), np.int32) if y is None else np.asarray(y, np.int32)
-    return cuts_of(how, x, codes, None if weight is None else np.asarray(weight, float), bins).edges
+    return find_cuts(how, x, codes, None if weight is None else np.asarray(weight, float), bins).edges
 
 
 # Entropy and the length of a description
@@ -104,7 +104,7 @@ def test_cutting_fifty_thousand_rows_is_quick(n_classes):
     times = []
     for _ in range(5):
         start = process_time()
-        assert len(cuts_of("mdl", x, y, None, 10).edges) > 3
+        assert len(find_cuts("mdl", x, y, None, 10).edges) > 3
         times.append(process_time() - start)
     assert min(times) < 0.15  # a third of it on a quiet machine
 
@@ -147,7 +147,7 @@ def test_bins_of_equal_width():
 @every_way
 @pytest.mark.parametrize("x", [[], [np.nan, np.nan], [2.5], [2.5, 2.5, np.nan]])
 def test_nothing_to_cut(how, x):
-    found = cuts_of(how, np.array(x, float), np.zeros(len(x), np.int32), None, 10)
+    found = find_cuts(how, np.array(x, float), np.zeros(len(x), np.int32), None, 10)
     assert found.edges == () and found.names == ["any"] and found.n_bins == 1
 
 
@@ -159,7 +159,7 @@ def test_weights_are_rows_and_order_and_units_do_not_matter(how, rows, seed, fac
     w = rng.integers(0, 4, len(x))
     again = rng.permutation(np.repeat(np.arange(len(x)), w))
     one, two = (
-        cuts_of(how, cells, codes.astype(np.int32), weight, 4)
+        find_cuts(how, cells, codes.astype(np.int32), weight, 4)
         for cells, codes, weight in ((x * factor, y, w.astype(float)), (x[again] * 1.0, y[again], None))
     )
     np.testing.assert_array_equal(one.bins(x * factor), two.bins(x * 1.0))

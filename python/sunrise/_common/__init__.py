@@ -1,1 +1,1 @@
-"""Small things that every folder needs: array type aliases, class labels, warnings and the number of threads."""
+"""Definitions that every folder uses: array type aliases, class labels, warnings and the number of threads."""

@@ -1,4 +1,4 @@
-"""Names for the kinds of arrays that pass between the rooms."""
+"""Type aliases for the arrays that functions exchange."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
-#: Class of every row: 0, 1, 2, ...; -1 where the row has none.
+#: Class code of every row: 0, 1, 2, ...; -1 for a row without a class.
 Codes = NDArray[np.int32]
 Positions = NDArray[np.intp]
 Mask = NDArray[np.bool_]
-#: Class labels, of whatever type the user's are.
+#: Class labels, of the type that the user passed.
 Labels = np.ndarray[Any, Any]

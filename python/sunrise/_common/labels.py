@@ -1,4 +1,4 @@
-"""Labels: from whatever the user calls the classes to codes 0, 1, 2, ... and back."""
+"""Class labels of any type: conversion to codes 0, 1, 2, ... and back."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from sunrise import _native
 from sunrise._common.arrays import Codes, Labels, Positions
 
 
-def _order(label: Any) -> tuple[str, Any]:
+def _sort_key(label: Any) -> tuple[str, Any]:
     # Labels of different types cannot be compared with each other: numbers first, then type by type.
     kind = "" if isinstance(label, int | float | np.number | np.bool_) else type(label).__name__
     return kind, label
 
 
 def as_array(labels: Any) -> Any:
-    """Labels in a list as an array that keeps their types: NumPy would turn [1, "a"] into strings.
+    """Convert a list of labels to an array that keeps their types: NumPy would turn [1, "a"] into strings.
 
     >>> as_array([1, "a"])
     array([1, 'a'], dtype=object)
@@ -33,7 +33,7 @@ def as_array(labels: Any) -> Any:
 
 
 def sort(array: Labels) -> Labels:
-    """Sort distinct labels, in an array of the type they came in.
+    """Distinct labels in sorted order, as an array of the same type.
 
     >>> sort(np.array(["b", "a", "b"]))
     array(['a', 'b'], dtype='<U1')
@@ -42,8 +42,8 @@ def sort(array: Labels) -> Labels:
         return np.unique(array)
     distinct = list(dict.fromkeys(array.tolist()))
     try:
-        ordered = sorted(distinct, key=_order)
-    except TypeError:  # hashable, but without an order of their own
+        ordered = sorted(distinct, key=_sort_key)
+    except TypeError:  # hashable labels that cannot be compared
         ordered = sorted(distinct, key=lambda label: (type(label).__name__, repr(label)))
     result = np.empty(len(ordered), dtype=object)
     result[:] = ordered
@@ -51,7 +51,7 @@ def sort(array: Labels) -> Labels:
 
 
 def union(a: Labels, b: Labels) -> Labels:
-    """Sort the labels of both arrays into one.
+    """Distinct labels of both arrays, sorted.
 
     >>> union(np.array([2, 0]), np.array([1]))
     array([0, 1, 2])
@@ -64,30 +64,30 @@ def union(a: Labels, b: Labels) -> Labels:
         a, b = a.astype(object), b.astype(object)
     joined = np.concatenate([a, b])
     if joined.dtype.kind == "f" and joined.astype(object).tolist() != [*a.tolist(), *b.tolist()]:
-        # Integers beyond 2**53 are not floats.
+        # Integers beyond 2**53 have no exact float.
         joined = np.concatenate([a.astype(object), b.astype(object)])
     return sort(joined)
 
 
 def locate(classes: Labels, labels: Labels) -> Positions:
-    """Position of every label in `classes`; -1 where it is not there."""
+    """Position of every label in `classes`; -1 if absent."""
     if classes.dtype != labels.dtype and classes.dtype.kind == labels.dtype.kind:
         labels = labels.astype(np.promote_types(classes.dtype, labels.dtype))
-        classes = classes.astype(labels.dtype)  # the same day in other units is the same label
+        classes = classes.astype(labels.dtype)  # one date in two units is one label
     position = {label: k for k, label in enumerate(classes.tolist())}
     return np.array([position.get(label, -1) for label in labels.tolist()], dtype=np.intp)
 
 
 def place_of(label: Any, classes: Labels) -> int:
-    """Position of one label among the classes; another is refused.
+    """Position of one label among the classes; raises ValueError for an unknown label.
 
     >>> place_of("b", np.array(["a", "b"]))
     1
     """
-    place = int(locate(classes, np.asarray([label]))[0])
-    if place < 0:
+    position = int(locate(classes, np.asarray([label]))[0])
+    if position < 0:
         raise ValueError(f"{label!r} is not one of the classes {classes.tolist()}")
-    return place
+    return position
 
 
 def encode(y: Labels) -> tuple[Labels, Codes]:

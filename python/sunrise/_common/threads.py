@@ -1,15 +1,15 @@
-"""How many threads a piece of work gets."""
+"""Number of threads for a computation."""
 
 from __future__ import annotations
 
 import os
 
-#: Cells below which one thread is faster than starting a second.
+#: Below this number of cells, one thread is faster than two.
 SMALL = 1 << 16
 
 
 def threads(n_jobs: int | None, cells: int) -> int:
-    """Threads for this much work: n_jobs, else SUNRISE_THREADS, else OMP_NUM_THREADS, else all cores."""
+    """Number of threads: n_jobs, else SUNRISE_THREADS, else OMP_NUM_THREADS, else all cores; 1 for few cells."""
     if cells < SMALL:
         return 1
     if n_jobs is not None:

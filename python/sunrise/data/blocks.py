@@ -300,7 +300,7 @@ class WordsBlock(SparseBlock):
         documents, sums = engine.documents(self, rows.codes, weight, rows.n_classes, n_threads)
         vocabulary = self.vocabulary  # the lambda must not keep the cells alive
         # Most models never need a hundred thousand words as strings, so they are made when first used.
-        return Words.of(lambda: vocabulary.words, documents, sums).known_by(vocabulary)
+        return Words.of(lambda: vocabulary.words, documents, sums).with_vocabulary(vocabulary)
 
     @cached_property
     def _transposed(self) -> Any:

@@ -6,7 +6,7 @@ import numpy as np
 
 from sunrise._common.arrays import Codes, Floats, Integers
 from sunrise.data.blocks import SparseBlock
-from sunrise.statistics.base import others, without_dust
+from sunrise.statistics.base import clear_residue, complement_sum
 
 
 def membership(codes: Codes, weight: Floats | None, n_classes: int) -> Floats:
@@ -36,7 +36,7 @@ def odds(x: Floats, alpha: float) -> Floats:
     def log_shares(counts: Floats) -> Floats:
         return np.asarray(np.log(counts + alpha) - np.log((counts + alpha).sum(axis=1, keepdims=True)))
 
-    return log_shares(x) - log_shares(others(x)) if len(x) > 1 else log_shares(x)
+    return log_shares(x) - log_shares(complement_sum(x)) if len(x) > 1 else log_shares(x)
 
 
 def odds_left_out(
@@ -48,7 +48,7 @@ def odds_left_out(
         row = block.numbers(slice(i, i + 1))[0]
         left = x[y[i]] - w[i] * row
         without = x.copy()
-        without[y[i]] = without_dust(left, x[y[i]])
+        without[y[i]] = clear_residue(left, x[y[i]])
         scores[i] = odds(without, alpha) @ row
         if (left < -1e-9 * x[y[i]]).any():
             scores[i] = np.inf

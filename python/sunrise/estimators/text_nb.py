@@ -295,8 +295,8 @@ class TextNB(NaiveBayes):
         if len(stats.words) == 0:
             return []
         present = Bernoulli(1.0)
-        documents = np.broadcast_to(stats.documents[:, None], stats.found.shape)
-        sums = Sums(documents, documents.astype(float), stats.found.astype(float))
+        documents = np.broadcast_to(stats.documents[:, None], stats.documents_with_word.shape)
+        sums = Sums(documents, documents.astype(float), stats.documents_with_word.astype(float))
         bits = mutual_information(
             present, present.params(sums, documents[:, 0].astype(float)), self._model.class_prior
         )
@@ -316,5 +316,5 @@ class TextNB(NaiveBayes):
 
     def _evidence(self, j: int, evidence: float, count: int) -> WordEvidence:
         stats: Any = self._model.blocks[0]
-        documents = dict(zip(self.classes_.tolist(), stats.found[:, j].tolist(), strict=True))
+        documents = dict(zip(self.classes_.tolist(), stats.documents_with_word[:, j].tolist(), strict=True))
         return WordEvidence(str(stats.words[j]), evidence, count, documents)

@@ -17,7 +17,7 @@ from sunrise.forms.linear import Linear
 from sunrise.numerics.conjugate import Beta
 from sunrise.numerics.evidence import CountsOfCounts
 from sunrise.numerics.special import log
-from sunrise.statistics.base import without_dust
+from sunrise.statistics.base import clear_residue
 from sunrise.statistics.sums import Sums
 from sunrise.statistics.support import BINARY, REAL, Support
 from sunrise.statistics.terms import X
@@ -82,7 +82,7 @@ class Bernoulli(Smoothed, Conjugate, Candidate, Family):
     def posterior(self, stats: Sums) -> Beta:
         """Beta(alpha + ones, beta + zeros)."""
         beta = self.alpha if self.beta is None else self.beta
-        zeros = without_dust(stats.observed_weight - stats.x, stats.observed_weight)
+        zeros = clear_residue(stats.observed_weight - stats.x, stats.observed_weight)
         return Beta(self.alpha.value + stats.x, beta.value + zeros)
 
     def counts_of_counts(self, stats: Sums) -> CountsOfCounts:

@@ -17,7 +17,7 @@ from sunrise.families.left_out import CellsLeftOut
 from sunrise.families.readers import BINS
 from sunrise.families.smoothing import Smoothed
 from sunrise.forms.table import Table
-from sunrise.numerics.bin_edges import WAYS, Cuts
+from sunrise.numerics.bin_edges import METHODS, Cuts
 from sunrise.numerics.conjugate import Dirichlet
 from sunrise.numerics.evidence import CountsOfCounts
 from sunrise.statistics.counts import Counts
@@ -74,11 +74,11 @@ class Binned(Smoothed, Candidate, Family):
             raise ValueError(f"bins is {self.bins!r}; it must be a whole number, 1 or more.")
         if not isinstance(self.edges, str):
             object.__setattr__(self, "edges", _given(self.edges))
-        elif self.edges not in WAYS:
-            close = get_close_matches(self.edges, WAYS, n=1)
+        elif self.edges not in METHODS:
+            close = get_close_matches(self.edges, METHODS, n=1)
             hint = f" Is it {close[0]!r}?" if close else ""
             raise ValueError(
-                f"edges is {self.edges!r}; it must be one of {', '.join(map(repr, WAYS))}, or the edges "
+                f"edges is {self.edges!r}; it must be one of {', '.join(map(repr, METHODS))}, or the edges "
                 f"themselves.{hint}"
             )
 
@@ -198,7 +198,9 @@ def _given(edges: Any) -> tuple[float, ...]:
     try:
         values = np.asarray(edges, dtype=float)
     except (TypeError, ValueError):
-        raise ValueError(f"edges is {edges!r}; give numbers in order, or one of {', '.join(WAYS)}.") from None
+        raise ValueError(
+            f"edges is {edges!r}; give numbers in order, or one of {', '.join(METHODS)}."
+        ) from None
     if values.ndim != 1:
         raise ValueError(f"edges has shape {values.shape}; give the edges of one column, in order.")
     if not np.isfinite(values).all():

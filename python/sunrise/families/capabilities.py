@@ -81,7 +81,7 @@ class Conjugate(_Base):
         if self.estimate == "mle":
             return self.with_settings(**self.without_prior).posterior(stats)
         posterior = self.posterior(stats)
-        return posterior.around_mode if self.estimate == "map" else posterior
+        return posterior.with_mean_at_mode if self.estimate == "map" else posterior
 
     def prior_of(self, stats: Any, j: int) -> Any:
         """The prior of column j: numbers, or classes x 1 where they differ by class."""
@@ -97,7 +97,7 @@ class Conjugate(_Base):
             prior, posterior = self.prior_from(stats), self.posterior(stats)
         except ValueError:
             return np.full((len(stats.rows), stats.x.shape[1] // len(self.fit_support.views)), np.nan)
-        evidence = np.asarray(prior.log_rise(posterior) + self.log_measure(stats))
+        evidence = np.asarray(prior.log_evidence(posterior) + self.log_measure(stats))
         return np.full_like(evidence, np.nan) if self.estimate == "mle" else evidence
 
     def log_measure(self, stats: Any) -> Floats | float:

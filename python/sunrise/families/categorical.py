@@ -20,7 +20,7 @@ from sunrise.forms.table import Table
 from sunrise.numerics.conjugate import Dirichlet
 from sunrise.numerics.evidence import CountsOfCounts
 from sunrise.numerics.special import log, log_rising, times_log
-from sunrise.statistics.base import without_dust
+from sunrise.statistics.base import clear_residue
 from sunrise.statistics.counts import Counts
 from sunrise.statistics.support import LEVELS, Support
 from sunrise.statistics.terms import LEVEL
@@ -240,7 +240,7 @@ class Categorical(Smoothed, Candidate, Family):
         rows = stats.rows[c, at] - (w > 0)
         after = np.where(rows > 0, own - w, 0.0) + alpha
         left = taken(after)
-        total_left = without_dust(total[c, j] - taken(own + alpha) + left, total[c, j])
+        total_left = clear_residue(total[c, j] - taken(own + alpha) + left, total[c, j])
         # A class that has nothing left of a column gives all of its cells the same share.
         blank = -np.log(np.maximum(np.diff(stats.offsets) + rest, 1))[j]
         cells = np.where(total_left > 0, log(left) - log(np.where(total_left > 0, total_left, 1.0)), blank)

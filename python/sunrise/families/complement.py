@@ -14,7 +14,7 @@ from sunrise.families.multinomial import log_shares, rates, shares_without, take
 from sunrise.families.smoothing import Smoothed
 from sunrise.forms.linear import Composition, Linear
 from sunrise.numerics.special import log
-from sunrise.statistics.base import others
+from sunrise.statistics.base import complement_sum
 from sunrise.statistics.sums import Sums
 from sunrise.statistics.support import COUNTS, Support
 from sunrise.statistics.terms import X
@@ -47,9 +47,17 @@ class Complement(Smoothed, Family):
     def params(self, stats: Sums, class_weight: Floats) -> ComplementParams:
         """Weights: minus the log shares of the other classes, or these divided by their sum."""
         known = stats.known
-        seen = stats.observed_weight if stats.observed_weight.shape[1] == 1 else others(stats.observed_weight)
-        pooled = Sums(others(stats.rows.astype(float)).astype(np.int64), seen, others(stats.x))
-        log_theta = log_shares(rates(pooled, others(class_weight)), self.alpha, known, self.estimate)
+        seen = (
+            stats.observed_weight
+            if stats.observed_weight.shape[1] == 1
+            else complement_sum(stats.observed_weight)
+        )
+        pooled = Sums(
+            complement_sum(stats.rows.astype(float)).astype(np.int64),
+            seen,
+            complement_sum(stats.x),
+        )
+        log_theta = log_shares(rates(pooled, complement_sum(class_weight)), self.alpha, known, self.estimate)
         logged = np.where(known, log_theta, 0.0)
         if not self.norm:
             return ComplementParams(log_theta, -logged, known)
@@ -77,7 +85,7 @@ class Complement(Smoothed, Family):
         )
         if missing or not np.isfinite(params.log_theta).all() or self.estimate in ("mle", "map"):
             return None
-        counts, j, taken = others(stats.x), rows.column, w[rows.row] * rows.x
+        counts, j, taken = complement_sum(stats.x), rows.column, w[rows.row] * rows.x
         found = np.full((rows.n_rows, len(stats.x)), np.nan)
         for k in range(len(stats.x)):
             left = counts[k, j] - taken

@@ -103,11 +103,11 @@ class DirichletMultinomial(Family):
         if self.alpha is not None:
             shape = len(stats.rows), stats.n_columns - 1
             return self.with_settings(alpha=np.broadcast_to(self.alpha, shape))
-        found = polya.likeliest(stats, self.tol, self.max_iter)
+        found = polya.fit_alpha(stats, self.tol, self.max_iter)
         convergence, alpha = Convergence(*found[1:]), found.alpha
         share, common = 0.0 if self.estimate == "mle" else float(self.background), np.zeros(1)
         if share > 0.0 or not alpha.any(axis=1).all():
-            pooled = polya.likeliest(stats.pooled(), self.tol, self.max_iter)
+            pooled = polya.fit_alpha(stats.pooled(), self.tol, self.max_iter)
             own, alpha = alpha, polya.with_background(alpha, pooled.alpha, share)
             common = alpha - (1.0 - share) * own
         if not convergence.converged.all():
@@ -148,7 +148,7 @@ class DirichletMultinomial(Family):
             mine, total = mine + own, total + change
         found = rows.by_row(np.where(known, log_rising(mine, rows.x), 0.0))
         found -= np.where(total > 0, log_rising(np.where(total > 0, total, 1.0), length), 0.0)
-        at = stats.places(rows.column, rows.x.astype(np.int64))
+        at = stats.positions(rows.column, rows.x.astype(np.int64))
         there = at >= 0
         c, at, w = c[there], at[there], w[rows.row][there]
         there[there] = (stats.rows[c, at] > 0) & (stats.weight[c, at] >= (1.0 - 1e-9) * w)
@@ -161,19 +161,21 @@ class DirichletMultinomial(Family):
         """
         share = 0.0 if self.estimate == "mle" else float(self.background)
         fitted, c = own / (1.0 - share), y[rows.row]
-        response = polya.Response.of(stats, fitted)
-        before, bend = fitted[c, rows.column], response.bend[c, rows.column]
-        lost = w[rows.row] * polya.slope(before, rows.x)
+        hessian = polya.NegativeHessian.of(stats, fitted)
+        before, diagonal = fitted[c, rows.column], hessian.diagonal[c, rows.column]
+        lost = w[rows.row] * polya.log_rising_derivative(before, rows.x)
         lost = np.where(before > 0, lost, 0.0)
-        gained = w * polya.slope(np.maximum(fitted.sum(axis=1), polya.LEAST)[y], rows.by_row(rows.x))
-        inner = (response.stiffness > 0) & np.isfinite(response.total_bend)
+        gained = w * polya.log_rising_derivative(
+            np.maximum(fitted.sum(axis=1), polya.MIN_TOTAL)[y], rows.by_row(rows.x)
+        )
+        inner = (hessian.determinant_factor > 0) & np.isfinite(hessian.common)
         if self.convergence is not None:
             inner &= self.convergence.boundary == 0
-        stiff = np.where(inner, response.stiffness, 1.0)[y]
-        give = (1.0 / response.bend).sum(axis=1)[y]
-        change = (gained * give - rows.by_row(lost / bend)) / stiff
-        move = (response.total_bend[y] * change + gained)[rows.row] - lost
-        move = np.maximum(np.where(inner[c], move, -lost) / bend, -before)
+        factor = np.where(inner, hessian.determinant_factor, 1.0)[y]
+        inverse_sum = (1.0 / hessian.diagonal).sum(axis=1)[y]
+        change = (gained * inverse_sum - rows.by_row(lost / diagonal)) / factor
+        move = (hessian.common[y] * change + gained)[rows.row] - lost
+        move = np.maximum(np.where(inner[c], move, -lost) / diagonal, -before)
         change = np.where(inner[y], change, rows.by_row(move))
         change = np.maximum(change, -0.5 * fitted.sum(axis=1)[y])
         return (1.0 - share) * move, (1.0 - share) * change

@@ -236,7 +236,7 @@ class Gaussian(NormalPrior, Conjugate, Candidate, Family):
         if not self.shared_variance:
             return found
         prior, posterior = self.prior_from(stats), self.posterior(stats)
-        of_variance = replace(prior, kappa=np.ones_like(prior.kappa)).log_rise(
+        of_variance = replace(prior, kappa=np.ones_like(prior.kappa)).log_evidence(
             replace(posterior, kappa=np.ones_like(prior.kappa))
         )
         spare = (1.0 - 1.0 / len(stats.rows)) * of_variance

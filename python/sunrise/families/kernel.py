@@ -17,8 +17,8 @@ from sunrise.forms.kernel_density import Bounds, Density, Sums
 from sunrise.forms.pointwise import Pointwise
 from sunrise.numerics.bandwidth import bandwidth, given_bandwidth
 from sunrise.numerics.special import log
-from sunrise.statistics.base import without_dust
-from sunrise.statistics.empirical import Values, given_grid, nodes, on_grid
+from sunrise.statistics.base import clear_residue
+from sunrise.statistics.empirical import Values, given_grid, grid_nodes, linear_binning
 from sunrise.statistics.support import REAL, Support
 from sunrise.statistics.terms import VALUE
 
@@ -195,7 +195,7 @@ class Kernel(Candidate, Family):
 
     def _on_scale(self, stats: Values) -> Values:
         """The values as kernels are put about them."""
-        return stats.on_scale(self.bounds.scale) if self.bounds.log else stats
+        return stats.transform_values(self.bounds.scale) if self.bounds.log else stats
 
     def _widths(self, scaled: Values) -> Floats:
         """Bandwidths of every class and column."""
@@ -278,8 +278,8 @@ class Kernel(Candidate, Family):
         if self.grid is None:
             points, weights = x[:, None], w[:, None]
         else:
-            at, share = on_grid(x, self.grid)
-            points = np.stack([nodes(self.grid)[at], nodes(self.grid)[at + 1]], axis=1)
+            at, share = linear_binning(x, self.grid)
+            points = np.stack([grid_nodes(self.grid)[at], grid_nodes(self.grid)[at + 1]], axis=1)
             weights = np.stack([w * (1.0 - share), w * share], axis=1)
         columns = range(points.shape[1])
         held = np.stack([stats.weight_at(points[:, k], c, j) for k in columns], axis=1)
@@ -288,7 +288,7 @@ class Kernel(Candidate, Family):
             points, weights = np.repeat(points, 2, axis=1), np.stack([w, 0.0 * w], axis=1)
         own = form.sums.log_sums(c, j, u, (self.bounds.scale(points), weights))
         total = stats.observed_weight[c, j]
-        n = without_dust(total - w, total)
+        n = clear_residue(total - w, total)
         own = np.where(n > 0, own, -np.inf)
         prior = np.where(n > 0, 0.0, 1.0) if self.estimate == "mle" else np.ones(len(x))
         density = np.logaddexp(own, form.common(j, u) + log(prior)) - np.log(n + prior)

@@ -21,7 +21,7 @@ from sunrise.forms.polya import Polya
 from sunrise.numerics.conjugate import Beta, Dirichlet
 from sunrise.numerics.evidence import CountsOfCounts
 from sunrise.numerics.special import log, log_rising
-from sunrise.statistics.base import without_dust
+from sunrise.statistics.base import clear_residue
 from sunrise.statistics.sums import Sums
 from sunrise.statistics.support import COUNTS, Support
 from sunrise.statistics.terms import X
@@ -51,7 +51,7 @@ def log_shares(counts: Floats, alpha: Alpha, known: Mask, estimate: str | None =
     """Log of the shares of the known columns by the estimate; the others get log 0."""
     shares = Dirichlet(counts + (0.0 if estimate == "mle" else alpha.value))
     shares = shares if known.all() else Dirichlet(shares.concentration[:, known])
-    log_mean = (shares.around_mode if estimate == "map" else shares).log_mean
+    log_mean = (shares.with_mean_at_mode if estimate == "map" else shares).log_mean
     if known.all():
         return log_mean
     theta = np.full(counts.shape, -np.inf)
@@ -65,7 +65,7 @@ def shares_without(family: Smoothed, counts: Floats, left: Floats, rows: Cells, 
     alpha = np.broadcast_to(0.0 if family.estimate == "mle" else family.alpha.value, counts.shape)
     above = 1.0 if family.estimate == "map" else 0.0
     before = np.maximum(counts + alpha - above, 0.0)
-    after = np.maximum(without_dust(left, counts[c, j]) + alpha[c, j] - above, 0.0)
+    after = np.maximum(clear_residue(left, counts[c, j]) + alpha[c, j] - above, 0.0)
     total = before.sum(axis=1)[y] - rows.by_row(before[c, j] - after)
     length = rows.by_row(rows.x)
     # A class that has no counts left has even shares.
@@ -165,7 +165,7 @@ class Multinomial(Smoothed, Conjugate, Candidate, Family):
         if self.estimate == "predictive":
             alpha = np.broadcast_to(self.alpha.value, stats.x.shape)
             total = (stats.x + alpha).sum(axis=1)[y] - w * rows.by_row(x)
-            found = rows.by_row(log_rising(without_dust(left, stats.x[c, j]) + alpha[c, j], x))
+            found = rows.by_row(log_rising(clear_residue(left, stats.x[c, j]) + alpha[c, j], x))
             found -= log_rising(total, rows.by_row(x))
         else:
             found = shares_without(self, stats.x, left, rows, y)

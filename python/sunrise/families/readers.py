@@ -20,7 +20,7 @@ from sunrise.data.column import Column, Levels
 from sunrise.data.errors import refuse_cell, refuse_text, refuse_unseen_level
 from sunrise.data.frame import Frame
 from sunrise.data.levels import MISSING, cell_of, name_of, named
-from sunrise.numerics.bin_edges import cuts_of
+from sunrise.numerics.bin_edges import find_cuts
 from sunrise.statistics.support import REAL, Support
 
 #: Positions of a column's levels by name.
@@ -230,7 +230,7 @@ class BinReader(Reader):
         """The family with the edges of this column, and if there were too few cells to find edges by."""
         if not family.cuts:
             x = finite(column, family, fitting.who, fitting.weight)
-            cuts = cuts_of(family.edges, x, fitting.codes, fitting.weight, family.bins)
+            cuts = find_cuts(family.edges, x, fitting.codes, fitting.weight, family.bins)
             family = family.with_settings(cuts=(cuts,))
         return family, bool(family.has_few_cells)
 

@@ -207,7 +207,7 @@ class Text(Candidate, Family):
 
     def find_problem(self, stats: Any) -> Problem | None:
         """What its model says of the words."""
-        n_words = stats.found.shape[1]
+        n_words = stats.documents_with_word.shape[1]
         found = self.model.find_problem(stats.as_counts(self.terms, np.ones(n_words))) if n_words else None
         return None if found is None else Problem(0, f"has a word that {found.text}", found.of_class)
 
@@ -232,7 +232,7 @@ class Text(Candidate, Family):
         """The family with the weights of the words, and everything that its model takes from them."""
         own = self
         if self.word_weight is None:
-            documents, n = stats.found.sum(axis=0), float(stats.documents.sum())
+            documents, n = stats.documents_with_word.sum(axis=0), float(stats.documents.sum())
             own = self.with_settings(word_weight=self.rarity(documents, n))
         if np.isnan(own._weight).all() or not _takes_from_data(own.model):
             return own

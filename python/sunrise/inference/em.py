@@ -147,7 +147,7 @@ class LabelledRows:
             names = [self.schema.names[j] for j in part.columns]
             block, family = rows.batch.blocks[k], part.family
             found = accumulator.accumulate(block, family.terms, family.fit_support, names)
-            blocks.append(found.placed_like(like))
+            blocks.append(found.with_levels_of(like))
         n, total = engines.current().totals(codes, weight, len(self.classes))
         return Stats(self.classes, n, total, tuple(blocks))
 

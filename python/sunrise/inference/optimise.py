@@ -1,4 +1,4 @@
-"""Minimisation within bounds."""
+"""Minimisation of smooth functions with bounds."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import numpy as np
 
 from sunrise._common.arrays import Floats
 
-#: Newton's steps, far more than are needed; and the number of variables above which a Hessian costs more than it saves.
-_STEPS, _MOST_VARIABLES = 100, 256
+#: Limit on Newton steps, far above the number needed, and the number of variables above which L-BFGS is faster.
+_MAX_STEPS, _MAX_NEWTON_VARIABLES = 100, 256
 
 
 def minimise(
@@ -19,19 +19,19 @@ def minimise(
     bounds: tuple[Floats, Floats],
     tolerance: float,
 ) -> Floats:
-    """Return the minimum of a smooth function between bounds: projected Newton, or L-BFGS with many variables.
+    """Return the minimiser of a smooth function within bounds: projected Newton, or L-BFGS with many variables.
 
-    `objective` returns the value and the gradient. Newton stops when a step gains less than `tolerance` of the value.
+    `objective` returns the value and the gradient. Newton stops when a step gains at most tolerance * max(1, |value|).
 
     >>> square = lambda v: (float((v - 3.0) @ (v - 3.0)), 2.0 * (v - 3.0))
     >>> minimise(square, lambda v: 2.0 * np.eye(2), np.zeros(2), (np.zeros(2), np.array([1.0, 9.0])), 1e-12)
     array([1., 3.])
     """
-    if len(start) > _MOST_VARIABLES:
+    if len(start) > _MAX_NEWTON_VARIABLES:
         return _lbfgs(objective, start, bounds)
     (low, high), v = bounds, start
     value, gradient = objective(v)
-    for _ in range(_STEPS):
+    for _ in range(_MAX_STEPS):
         free = ((v > low) | (gradient < 0)) & ((v < high) | (gradient > 0))
         step = np.zeros_like(v)
         step[free] = -np.linalg.solve(hessian(v)[np.ix_(free, free)], gradient[free])
@@ -39,8 +39,8 @@ def minimise(
         while True:
             new = np.clip(v + size * step, low, high)
             new_value, new_gradient = objective(new)
-            expected = gradient @ (v - new)
-            if new_value <= value - 1e-4 * expected or size < 1e-9:
+            decrease = gradient @ (v - new)
+            if new_value <= value - 1e-4 * decrease or size < 1e-9:
                 break
             size /= 2.0
         gain = value - new_value
@@ -53,7 +53,7 @@ def minimise(
 def _lbfgs(
     objective: Callable[[Floats], tuple[float, Floats]], start: Floats, bounds: tuple[Floats, Floats]
 ) -> Floats:
-    from scipy.optimize import minimize  # takes as long to import as all of this package
+    from scipy.optimize import minimize  # importing it takes as long as importing all of this package
 
     pairs = [
         (a if np.isfinite(a) else None, b if np.isfinite(b) else None) for a, b in zip(*bounds, strict=True)

@@ -94,7 +94,7 @@ class FittedModel:
             return 0.0
         prior = Dirichlet(np.ones(len(self.classes)))
         posterior = Dirichlet(prior.concentration + self.stats.weight)
-        return float(prior.log_rise(posterior))
+        return float(prior.log_evidence(posterior))
 
     @property
     def described(self) -> list[list[dict[str, Floats]]]:

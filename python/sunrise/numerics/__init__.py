@@ -1,2 +1,2 @@
-"""Mathematics without data frames: special functions, conjugate posteriors, evidence, bandwidths, bin edges, maximum
-likelihood of the Dirichlet-multinomial distribution."""
+"""Numerical methods on plain arrays: special functions, conjugate posteriors, evidence, bandwidths, bin edges and the
+maximum likelihood fit of the Dirichlet-multinomial distribution."""

@@ -1,7 +1,7 @@
-"""Conjugate distributions over parameters, on arrays of any shape.
+"""Conjugate prior and posterior distributions of parameters, on arrays of any shape.
 
-Logarithms are taken of counts, never of rounded probabilities: log(1 - theta) keeps its digits when theta
-is within 1e-12 of 1.
+Log probabilities are computed from counts, never from rounded probabilities: log(1 - theta) keeps full precision when
+theta is within 1e-12 of 1.
 """
 
 from __future__ import annotations
@@ -19,46 +19,46 @@ from sunrise.numerics.special import log, log_rising, times_log
 
 
 def tails_of(level: float) -> tuple[float, float]:
-    """The probabilities between which a credible interval of this level lies."""
+    """Cumulative probabilities at the two ends of an equal-tailed credible interval."""
     if not (isinstance(level, Real) and 0.0 < float(level) < 1.0):
-        raise ValueError(f"level is {level!r}; it must lie between 0 and 1, such as 0.95.")
+        raise ValueError(f"level is {level!r}; it must lie between 0 and 1, for example 0.95.")
     return (1.0 - level) / 2.0, (1.0 + level) / 2.0
 
 
 class Conjugate:
-    """What the distributions have in common: numbers of one shape, classes x columns."""
+    """Base of the distributions: parameter arrays of one shape, classes x columns."""
 
     def each(self, change: Callable[[Floats], Any]) -> Self:
-        """Change every number."""
-        numbers = (np.asarray(getattr(self, f.name)) for f in fields(self))  # type: ignore[arg-type]
-        return type(self)(*(change(a) for a in np.broadcast_arrays(*numbers)))
+        """Apply a function to every parameter array."""
+        parameters = (np.asarray(getattr(self, f.name)) for f in fields(self))  # type: ignore[arg-type]
+        return type(self)(*(change(a) for a in np.broadcast_arrays(*parameters)))
 
     def broadcast_to(self, shape: tuple[int, ...]) -> Self:
         """Broadcast every number to a shape."""
         return self.each(lambda a: np.broadcast_to(a, shape))
 
     def at(self, j: int) -> Self:
-        """Those of one column."""
+        """Distributions of column j, one per class."""
         return self.each(lambda a: a[:, j])
 
     @property
     def common(self) -> Self:
-        """That of all classes as plain numbers where they have the same, else classes x 1, as it can be given."""
+        """Parameters in the shape of a prior setting: plain numbers if all classes agree, else classes x 1."""
         same = all((np.diff(getattr(self, f.name), axis=0) == 0).all() for f in fields(self))  # type: ignore[arg-type]
         return self.each(lambda a: a[0] if same else a[:, None])
 
 
-def _proper(a: Floats, b: Floats) -> tuple[Floats, Floats]:
-    """Two parameters of a prior; NaN where one of them is not above 0."""
-    fine = (np.asarray(a) > 0) & (np.asarray(b) > 0)
-    return np.where(fine, a, np.nan), np.where(fine, b, np.nan)
+def nan_if_improper(a: Floats, b: Floats) -> tuple[Floats, Floats]:
+    """The two parameters of a prior, NaN where the prior is improper (a parameter is not positive)."""
+    proper = (np.asarray(a) > 0) & (np.asarray(b) > 0)
+    return np.where(proper, a, np.nan), np.where(proper, b, np.nan)
 
 
 @dataclass(frozen=True)
 class Beta(Conjugate):
-    """A probability: Beta(a, b), elementwise.
+    """Distribution of a probability: Beta(a, b), elementwise.
 
-    Where nothing is known (a = b = 0) the mean is 1/2, the limit of ever weaker symmetric priors.
+    For a = b = 0 the mean is 1/2, the limit of symmetric priors as they become weaker.
 
     >>> import numpy as np
     >>> np.exp(Beta(np.array([3.0, 0.0]), np.array([1.0, 0.0])).log_mean).round(2)
@@ -70,9 +70,9 @@ class Beta(Conjugate):
 
     def _log_share(self, part: Floats) -> Floats:
         total = self.a + self.b
-        nothing = total == 0
+        empty = total == 0
         return np.where(
-            nothing, -np.log(2.0), log(np.where(nothing, 1.0, part)) - log(np.where(nothing, 1.0, total))
+            empty, -np.log(2.0), log(np.where(empty, 1.0, part)) - log(np.where(empty, 1.0, total))
         )
 
     @property
@@ -92,8 +92,8 @@ class Beta(Conjugate):
 
     @property
     def mode(self) -> Floats:
-        """Most probable value; a parameter below 1 puts it on the boundary, and 1/2 stands for all of them."""
-        return self.around_mode.mean
+        """Most probable value: 0 or 1 if a <= 1 or b <= 1, except 1/2 if a = b <= 1."""
+        return self.with_mean_at_mode.mean
 
     @property
     def var(self) -> Floats:
@@ -102,7 +102,7 @@ class Beta(Conjugate):
         return np.asarray(self.a * self.b / (total * total * (total + 1.0)))
 
     def interval(self, level: float = 0.95) -> tuple[Floats, Floats]:
-        """Credible interval with equal tails."""
+        """Equal-tailed credible interval."""
         low, high = (special.betaincinv(self.a, self.b, tail) for tail in tails_of(level))
         return low, high
 
@@ -112,32 +112,35 @@ class Beta(Conjugate):
         return np.asarray(np.exp(log_density - special.betaln(self.a, self.b)))
 
     def sample(self, n: int = 1, random_state: Any = None) -> Floats:
-        """Draws: n x ..."""
+        """Draw n samples: n x the shape of the parameters."""
         return np.random.default_rng(random_state).beta(self.a, self.b, (n, *np.shape(self.a)))
 
     @property
-    def around_mode(self) -> Beta:
-        """The Beta whose mean is the mode of this one: the end where the density grows most, if it has none inside."""
+    def with_mean_at_mode(self) -> Beta:
+        """The Beta whose mean is the mode of this one; without an interior mode, the end with the higher density."""
         a, b = np.maximum(self.a - 1.0, 0.0), np.maximum(self.b - 1.0, 0.0)
         ends = (a == 0) & (b == 0)
         return Beta(np.where(ends, self.a > self.b, a), np.where(ends, self.b > self.a, b))
 
-    def log_prior_density(self, point: Beta, above: float = 0.0) -> Floats:
-        """Log of the density at the mean of another, where that is p^(a - above) (1 - p)^(b - above)."""
-        return times_log(self.a - above, point.log_mean) + times_log(
-            self.b - above, point.log_mean_complement
+    def log_prior_density(self, point: Beta, offset: float = 0.0) -> Floats:
+        """Log of p^(a - offset) (1 - p)^(b - offset) at the mean p of `point`.
+
+        For offset = 1 this is the log density up to a constant.
+        """
+        return times_log(self.a - offset, point.log_mean) + times_log(
+            self.b - offset, point.log_mean_complement
         )
 
-    def log_rise(self, posterior: Beta) -> Floats:
-        """Log evidence of what leads from this prior to a posterior; NaN if improper."""
+    def log_evidence(self, posterior: Beta) -> Floats:
+        """Log evidence of the data that turn this prior into `posterior`; NaN if the prior is improper."""
         ones, zeros = posterior.a - self.a, posterior.b - self.b
-        a, b = _proper(self.a, self.b)
+        a, b = nan_if_improper(self.a, self.b)
         return np.asarray(log_rising(a, ones) + log_rising(b, zeros) - log_rising(a + b, ones + zeros))
 
 
 @dataclass(frozen=True)
 class Dirichlet(Conjugate):
-    """Probabilities that sum to 1 over the last axis.
+    """Distribution of probabilities that sum to 1 over the last axis.
 
     >>> import numpy as np
     >>> np.exp(Dirichlet(np.array([1.0, 3.0])).log_mean).round(2)
@@ -148,7 +151,7 @@ class Dirichlet(Conjugate):
 
     @property
     def log_mean(self) -> Floats:
-        """Log of the mean probabilities; equal ones where nothing is known."""
+        """Log of the mean probabilities; uniform where all concentrations are 0."""
         total = self.concentration.sum(axis=-1, keepdims=True)
         known = np.where(total > 0, self.concentration, 1.0)
         return log(known) - log(np.where(total > 0, total, float(self.concentration.shape[-1])))
@@ -160,31 +163,34 @@ class Dirichlet(Conjugate):
 
     @property
     def mode(self) -> Floats:
-        """Most probable values; a parameter below 1 puts its own on the boundary, 0."""
-        return self.around_mode.mean
+        """Most probable values; a concentration of at most 1 gives probability 0."""
+        return self.with_mean_at_mode.mean
 
     @property
-    def around_mode(self) -> Dirichlet:
-        """The Dirichlet whose mean is the mode of this one: at the corner where the density grows most, if on none."""
+    def with_mean_at_mode(self) -> Dirichlet:
+        """The Dirichlet whose mean is the mode of this one; the corner of the largest parameter if none exceeds 1."""
         a = np.maximum(self.concentration - 1.0, 0.0)
         corner = self.concentration == self.concentration.max(axis=-1, keepdims=True, initial=0.0)
         return Dirichlet(np.where(a.sum(axis=-1, keepdims=True) > 0, a, corner))
 
-    def log_prior_density(self, point: Dirichlet, above: float = 0.0) -> Floats:
-        """Log of the density at the mean of another, where that is the product of p_k^(a_k - above)."""
-        return times_log(self.concentration - above, point.log_mean)
+    def log_prior_density(self, point: Dirichlet, offset: float = 0.0) -> Floats:
+        """Log of p_k^(a_k - offset) for every k, at the mean p of `point`.
 
-    def log_rise(self, posterior: Dirichlet) -> Floats:
-        """Log evidence of what leads from this prior to a posterior; NaN if improper."""
+        For offset = 1 their sum is the log density up to a constant.
+        """
+        return times_log(self.concentration - offset, point.log_mean)
+
+    def log_evidence(self, posterior: Dirichlet) -> Floats:
+        """Log evidence of the data that turn this prior into `posterior`; NaN if the prior is improper."""
         counts, (a, _) = (
             posterior.concentration - self.concentration,
-            _proper(self.concentration, self.concentration),
+            nan_if_improper(self.concentration, self.concentration),
         )
         total = log_rising(a.sum(axis=-1), counts.sum(axis=-1))
         return np.asarray(log_rising(a, counts).sum(axis=-1) - total)
 
     def marginal(self, k: int) -> Beta:
-        """The distribution of one of the probabilities."""
+        """Marginal distribution of probability k."""
         own = self.concentration[..., k]
         return Beta(own, self.concentration.sum(axis=-1) - own)
 
@@ -194,21 +200,21 @@ class Dirichlet(Conjugate):
 
     @property
     def var(self) -> Floats:
-        """Variances."""
+        """Variance of each probability."""
         return self._marginals.var
 
     def interval(self, level: float = 0.95) -> tuple[Floats, Floats]:
-        """Credible interval of each probability, with equal tails."""
+        """Equal-tailed credible interval of each probability."""
         return self._marginals.interval(level)
 
     def pdf(self, x: Any) -> Floats:
-        """Density of probabilities that sum to 1 over the last axis."""
+        """Density at probabilities that sum to 1 over the last axis."""
         a = self.concentration
         norm = special.gammaln(a).sum(axis=-1) - special.gammaln(a.sum(axis=-1))
         return np.asarray(np.exp(special.xlogy(a - 1.0, x).sum(axis=-1) - norm))
 
     def sample(self, n: int = 1, random_state: Any = None) -> Floats:
-        """Draws: n x ..., each summing to 1 over the last axis."""
+        """Draw n samples: n x the shape of the parameters, each summing to 1 over the last axis."""
         draws = np.random.default_rng(random_state).gamma(
             self.concentration, size=(n, *self.concentration.shape)
         )
@@ -217,9 +223,9 @@ class Dirichlet(Conjugate):
 
 @dataclass(frozen=True)
 class Gamma(Conjugate):
-    """A rate: Gamma(shape, rate), elementwise.
+    """Distribution of a rate: Gamma(shape, rate), elementwise.
 
-    Where nothing is known (shape = rate = 0) the mean is 0.
+    For shape = rate = 0 the mean is 0.
 
     >>> import numpy as np
     >>> Gamma(np.array([3.0]), np.array([2.0])).mean
@@ -231,13 +237,13 @@ class Gamma(Conjugate):
 
     @property
     def mean(self) -> Floats:
-        """The mean rate."""
-        known = self.rate > 0
-        return np.asarray(self.shape / np.where(known, self.rate, 1.0) * known)
+        """Mean rate."""
+        positive = self.rate > 0
+        return np.asarray(self.shape / np.where(positive, self.rate, 1.0) * positive)
 
     @property
     def mode(self) -> Floats:
-        """The most probable rate."""
+        """Most probable rate."""
         return np.asarray(np.maximum(self.shape - 1.0, 0.0) / self.rate)
 
     @property
@@ -246,7 +252,7 @@ class Gamma(Conjugate):
         return np.asarray(self.shape / (self.rate * self.rate))
 
     def interval(self, level: float = 0.95) -> tuple[Floats, Floats]:
-        """Credible interval with equal tails."""
+        """Equal-tailed credible interval."""
         low, high = (special.gammaincinv(self.shape, tail) / self.rate for tail in tails_of(level))
         return low, high
 
@@ -258,23 +264,28 @@ class Gamma(Conjugate):
         )
 
     def sample(self, n: int = 1, random_state: Any = None) -> Floats:
-        """Draws: n x ..."""
+        """Draw n samples: n x the shape of the parameters."""
         shape = np.broadcast_shapes(np.shape(self.shape), np.shape(self.rate))
         return np.random.default_rng(random_state).gamma(self.shape, 1.0 / self.rate, (n, *shape))
 
     @property
-    def around_mode(self) -> Gamma:
+    def with_mean_at_mode(self) -> Gamma:
         """The Gamma whose mean is the mode of this one."""
         return Gamma(np.maximum(self.shape - 1.0, 0.0), self.rate)
 
-    def log_prior_density(self, point: Gamma, above: float = 0.0) -> Floats:
-        """Log of the density at the mean of another, where that is r^(shape - above) exp(-rate r)."""
-        return times_log(self.shape - above, log(point.mean)) - self.rate * point.mean
+    def log_prior_density(self, point: Gamma, offset: float = 0.0) -> Floats:
+        """Log of r^(shape - offset) exp(-rate r) at the mean r of `point`.
 
-    def log_rise(self, posterior: Gamma) -> Floats:
-        """Log evidence of what leads from this prior to a posterior; NaN if improper."""
-        shape, rate = _proper(self.shape, self.rate)
-        more, rows = posterior.shape - shape, posterior.rate - rate
+        For offset = 1 this is the log density up to a constant.
+        """
+        return times_log(self.shape - offset, log(point.mean)) - self.rate * point.mean
+
+    def log_evidence(self, posterior: Gamma) -> Floats:
+        """Log evidence of the data that turn this prior into `posterior`; NaN if the prior is improper."""
+        shape, rate = nan_if_improper(self.shape, self.rate)
+        shape_gain, rate_gain = posterior.shape - shape, posterior.rate - rate
         return np.asarray(
-            log_rising(shape, more) - posterior.shape * np.log1p(rows / rate) - more * np.log(rate)
+            log_rising(shape, shape_gain)
+            - posterior.shape * np.log1p(rate_gain / rate)
+            - shape_gain * np.log(rate)
         )

@@ -1,4 +1,4 @@
-"""The conjugate distribution of a mean and a variance."""
+"""Conjugate distributions of a variance, and of a mean and a variance."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ import numpy as np
 from scipy import special
 
 from sunrise._common.arrays import Floats
-from sunrise.numerics.conjugate import Conjugate, Gamma, _proper, tails_of
+from sunrise.numerics.conjugate import Conjugate, Gamma, nan_if_improper, tails_of
 from sunrise.numerics.special import log_rising
 
 
 @dataclass(frozen=True)
 class InverseGamma(Conjugate):
-    """A variance: 1 / variance ~ Gamma(a, b), elementwise.
+    """Distribution of a variance: 1 / variance ~ Gamma(a, b), elementwise.
 
     >>> import numpy as np
     >>> InverseGamma(np.array([3.0]), np.array([4.0])).mean
@@ -27,22 +27,22 @@ class InverseGamma(Conjugate):
 
     @property
     def mean(self) -> Floats:
-        """The mean variance; infinite where a is at most 1."""
+        """Mean of the variance; infinite for a <= 1."""
         return np.where(self.a > 1.0, self.b / np.where(self.a > 1.0, self.a - 1.0, 1.0), np.inf)
 
     @property
     def mode(self) -> Floats:
-        """The most probable variance."""
+        """Most probable variance."""
         return np.asarray(self.b / (self.a + 1.0))
 
     @property
     def var(self) -> Floats:
-        """Variance of the variance; infinite where a is at most 2."""
-        known = self.a > 2.0
-        return np.where(known, self.mean**2 / np.where(known, self.a - 2.0, 1.0), np.inf)
+        """Variance of the variance; infinite for a <= 2."""
+        finite = self.a > 2.0
+        return np.where(finite, self.mean**2 / np.where(finite, self.a - 2.0, 1.0), np.inf)
 
     def interval(self, level: float = 0.95) -> tuple[Floats, Floats]:
-        """Credible interval with equal tails."""
+        """Equal-tailed credible interval."""
         low, high = (self.b / special.gammainccinv(self.a, tail) for tail in tails_of(level))
         return low, high
 
@@ -51,13 +51,13 @@ class InverseGamma(Conjugate):
         return np.asarray(np.exp(self.a * np.log(self.b / x) - self.b / x - special.gammaln(self.a)) / x)
 
     def sample(self, n: int = 1, random_state: Any = None) -> Floats:
-        """Draws: n x ..."""
+        """Draw n samples: n x the shape of the parameters."""
         return 1.0 / Gamma(self.a, self.b).sample(n, random_state)
 
 
 @dataclass(frozen=True)
 class NormalInverseGamma(Conjugate):
-    """A mean and a variance: variance ~ InverseGamma(a, b), mean | variance ~ Normal(m, variance / kappa).
+    """Joint distribution: variance ~ InverseGamma(a, b), mean | variance ~ Normal(m, variance / kappa).
 
     >>> import numpy as np
     >>> prior = NormalInverseGamma(*map(np.float64, (0.0, 1.0, 1.0, 1.0)))
@@ -72,7 +72,7 @@ class NormalInverseGamma(Conjugate):
     b: Floats
 
     def updated(self, n: Floats, mean: Floats, squared_error: Floats) -> NormalInverseGamma:
-        """The posterior after n cells of this mean and sum of squares about it."""
+        """Posterior after n cells with this mean and sum of squares about the mean."""
         kappa, shift = self.kappa + n, mean - self.m
         share = n / np.where(kappa > 0, kappa, 1.0)
         b = self.b + 0.5 * squared_error + 0.5 * self.kappa * share * shift * shift
@@ -80,12 +80,12 @@ class NormalInverseGamma(Conjugate):
 
     @property
     def mean_variance(self) -> Floats:
-        """Posterior mean of the variance; its mode where the mean is infinite, which is before the first rows."""
+        """Mean of the variance; its mode where the mean is infinite (a <= 1, as before the first rows)."""
         return np.asarray(self.b / np.where(self.a > 1.0, self.a - 1.0, self.a + 1.0))
 
     @property
     def variance(self) -> InverseGamma:
-        """The distribution of the variance."""
+        """Marginal distribution of the variance."""
         return InverseGamma(self.a, self.b)
 
     @property
@@ -95,7 +95,7 @@ class NormalInverseGamma(Conjugate):
 
     @property
     def mode(self) -> tuple[Floats, Floats]:
-        """The most probable mean and variance together."""
+        """Joint mode: the most probable pair of mean and variance."""
         return self.m, np.asarray(self.b / (self.a + 1.5))
 
     @property
@@ -104,39 +104,39 @@ class NormalInverseGamma(Conjugate):
 
     @property
     def var(self) -> Floats:
-        """Variance of the mean; infinite where a is at most 1."""
+        """Variance of the mean; infinite for a <= 1."""
         return self.variance.mean / self.kappa
 
     def interval(self, level: float = 0.95) -> tuple[Floats, Floats]:
-        """Credible interval of the mean, with equal tails: a Student's t of 2a degrees of freedom."""
+        """Equal-tailed credible interval of the mean, from Student's t with 2a degrees of freedom."""
         low, high = (self.m + self._scale * special.stdtrit(2.0 * self.a, tail) for tail in tails_of(level))
         return low, high
 
     def pdf(self, x: Any) -> Floats:
-        """Density of the mean."""
+        """Marginal density of the mean, a Student's t with 2a degrees of freedom."""
         z, n = (x - self.m) / self._scale, 2.0 * self.a
         norm = special.gammaln((n + 1.0) / 2.0) - special.gammaln(n / 2.0) - 0.5 * np.log(n * np.pi)
         return np.asarray(np.exp(norm - 0.5 * (n + 1.0) * np.log(1.0 + z * z / n)) / self._scale)
 
     def log_predictive(self, x: Any) -> Floats:
-        """Log density of a new cell: a Student's t of 2a degrees of freedom."""
-        spread = 2.0 * self.b * (self.kappa + 1.0) / self.kappa
-        norm = log_rising(self.a, np.asarray(0.5)) - 0.5 * np.log(np.pi * spread)
-        z = np.abs(x - self.m) / np.sqrt(spread)
-        far = np.maximum(z, 1e8)  # from here on 1 is nothing beside the square, which might overflow
-        rise = np.where(z < far, np.log1p(np.minimum(z, 1e8) ** 2), 2.0 * np.log(far))
-        return np.asarray(norm - (self.a + 0.5) * rise)
+        """Log predictive density of a new cell: Student's t with 2a degrees of freedom."""
+        scale = 2.0 * self.b * (self.kappa + 1.0) / self.kappa
+        norm = log_rising(self.a, np.asarray(0.5)) - 0.5 * np.log(np.pi * scale)
+        z = np.abs(x - self.m) / np.sqrt(scale)
+        far = np.maximum(z, 1e8)  # from here on 1 + z^2 rounds to z^2, and z^2 might overflow
+        log_one_plus = np.where(z < far, np.log1p(np.minimum(z, 1e8) ** 2), 2.0 * np.log(far))
+        return np.asarray(norm - (self.a + 0.5) * log_one_plus)
 
     def sample(self, n: int = 1, random_state: Any = None) -> tuple[Floats, Floats]:
-        """Draws of the mean and of the variance, n x ... each."""
+        """Draw n samples of the mean and of the variance, each n x the shape of the parameters."""
         rng = np.random.default_rng(random_state)
         variance = self.variance.sample(n, rng)
         return rng.normal(self.m, np.sqrt(variance / self.kappa)), variance
 
-    def log_rise(self, posterior: NormalInverseGamma) -> Floats:
-        """Log evidence of what leads from this prior to a posterior, but for its log(2 pi); NaN if improper."""
-        kappa, a = _proper(self.kappa, self.a)
-        b, _ = _proper(self.b, self.b)
+    def log_evidence(self, posterior: NormalInverseGamma) -> Floats:
+        """Log evidence of the data that turn this prior into `posterior`, without -n/2 log(2 pi); NaN if improper."""
+        kappa, a = nan_if_improper(self.kappa, self.a)
+        b, _ = nan_if_improper(self.b, self.b)
         half, squares = posterior.a - a, posterior.b - b
         shape = log_rising(a, half) - posterior.a * np.log1p(squares / b) - half * np.log(b)
         return np.asarray(shape - 0.5 * np.log1p((posterior.kappa - kappa) / kappa))

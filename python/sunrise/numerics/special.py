@@ -1,4 +1,4 @@
-"""Special functions where SciPy's lose digits."""
+"""Special functions, for arguments where differences of SciPy's functions cancel."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from scipy.special import digamma, gammaln, polygamma
 
 from sunrise._common.arrays import Floats
 
-#: log x - digamma(x) = 1 / 2x + these times 1 / x^2, 1 / x^4, ...
-_SERIES = np.array([1 / 12, -1 / 120, 1 / 252, -1 / 240, 1 / 132, -691 / 32760, 1 / 12])
-_SLOPES = _SERIES * np.arange(2, 16, 2)
+#: Coefficients c_k of log x - digamma(x) = 1 / 2x + sum_k c_k / x^(2k), and those of minus its derivative.
+_DIGAMMA_SERIES = np.array([1 / 12, -1 / 120, 1 / 252, -1 / 240, 1 / 132, -691 / 32760, 1 / 12])
+_TRIGAMMA_SERIES = _DIGAMMA_SERIES * np.arange(2, 16, 2)
 
 
 def log(x: Floats) -> Floats:
@@ -19,28 +19,30 @@ def log(x: Floats) -> Floats:
 
 
 def times_log(count: Floats, log_p: Floats) -> Floats:
-    """A count times a logarithm, where 0 log 0 is 0."""
+    """count * log_p, with 0 * log 0 = 0."""
     return np.where(count == 0, 0.0, count * np.where(count == 0, 0.0, log_p))
 
 
 def digamma_lag(x: Floats) -> tuple[Floats, Floats]:
-    """Log x - digamma(x) and how fast it falls, both to full relative precision."""
+    """log x - digamma(x), and minus its derivative, both to full relative precision."""
     near, far = np.minimum(x, 10.0), 1.0 / np.maximum(x, 10.0)
     square = far * far
-    lag = far / 2 + square * np.polynomial.polynomial.polyval(square, _SERIES)
-    slope = square / 2 + far * square * np.polynomial.polynomial.polyval(square, _SLOPES)
+    lag = far / 2 + square * np.polynomial.polynomial.polyval(square, _DIGAMMA_SERIES)
+    slope = square / 2 + far * square * np.polynomial.polynomial.polyval(square, _TRIGAMMA_SERIES)
     return (
         np.where(x < 10.0, np.log(near) - digamma(near), lag),
         np.where(x < 10.0, polygamma(1, near) - 1.0 / near, slope),
     )
 
 
-#: log gamma(x) = (x - 1/2) log x - x + log(2 pi) / 2 + these times 1 / x, 1 / x^3, ...
+#: Coefficients c_k of log gamma(x) = (x - 1/2) log x - x + log(2 pi) / 2 + sum_k c_k / x^(2k - 1).
 _STIRLING = np.array([1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 156])
 
 
 def log_rising(a: Floats, n: Floats) -> Floats:
-    """Log of a (a + 1) ... (a + n - 1), for any n from 0: log gamma(a + n) - log gamma(a) without its cancelling.
+    """Log rising factorial, log gamma(a + n) - log gamma(a), without cancellation; n >= 0 need not be whole.
+
+    For whole n it is the log of a (a + 1) ... (a + n - 1).
 
     >>> import numpy as np
     >>> float(log_rising(np.array(1e12), np.array(1.0)) - np.log(1e12))
@@ -52,17 +54,17 @@ def log_rising(a: Floats, n: Floats) -> Floats:
     rest = rest - low * np.polynomial.polynomial.polyval(low * low, _STIRLING)
     large = n * np.log(far) + ((far + n - 0.5) * np.log1p(n / far) - n) + rest
     near = np.minimum(a, 20.0)
-    with np.errstate(invalid="ignore"):  # of a = 0, where nothing rises from nothing
+    with np.errstate(invalid="ignore"):  # a = 0 and n = 0: inf - inf
         small = np.where(n == 0, 0.0, gammaln(near + n) - gammaln(near))
     return np.where(a < 20.0, small, large)
 
 
-#: digamma(x) = log x - 1 / 2x - these times 1 / x^2, 1 / x^4, ...: what `reciprocals` needs of it beyond 16.
-_FAR = _SERIES[:6]
+#: Coefficients of the digamma series that `reciprocals` needs for x >= 16.
+_RECIPROCAL_SERIES = _DIGAMMA_SERIES[:6]
 
 
 def reciprocals(x: Floats, n: Floats) -> tuple[Floats, Floats]:
-    """Sum of 1 / (x + j) and of 1 / (x + j)^2 over j from 0 to n - 1, for x from 16, to full relative precision.
+    """Sums of 1 / (x + j) and of 1 / (x + j)^2 over j = 0, ..., n - 1, to full relative precision, for x >= 16.
 
     >>> import numpy as np
     >>> first, _ = reciprocals(np.array(16.0), np.array(3.0))
@@ -70,25 +72,25 @@ def reciprocals(x: Floats, n: Floats) -> tuple[Floats, Floats]:
     True
     """
     low, high = 1.0 / x, 1.0 / (x + n)
-    powers = np.arange(len(_FAR))
+    powers = np.arange(len(_RECIPROCAL_SERIES))
     gap = n * low * high  # 1 / x - 1 / (x + n)
     first, second = np.log1p(n * low) + 0.5 * gap, gap + 0.5 * gap * (low + high)
-    for k, b in zip(powers.tolist(), _FAR.tolist(), strict=True):
+    for k, b in zip(powers.tolist(), _RECIPROCAL_SERIES.tolist(), strict=True):
         first = first + b * (low ** (2 * k + 2) - high ** (2 * k + 2))
         second = second + 2.0 * (k + 1) * b * (low ** (2 * k + 3) - high ** (2 * k + 3))
     return first, second
 
 
 def log_sum_exp(a: Floats, axis: int = -1) -> Floats:
-    """Log of a sum of exponentials along an axis: the only one in the library, beside its native twin.
+    """Log of the sum of exponentials along an axis; the native engine has the only other implementation.
 
-    The largest summand is taken out, so that nothing overflows and a sum that hardly exceeds it keeps its digits.
+    It is max + log1p(sum of the other terms / largest term): no overflow, and full precision for a dominant term.
 
     >>> log_sum_exp(np.array([0.0, -40.0]))
     array(4.24835426e-18)
     """
-    winner = np.expand_dims(a.argmax(axis), axis)
-    best = np.take_along_axis(a, winner, axis)
-    rest = np.exp(a - np.where(np.isneginf(best), 0.0, best))
-    np.put_along_axis(rest, winner, 0.0, axis)
-    return np.asarray(np.squeeze(best, axis) + np.log1p(rest.sum(axis)))
+    largest = np.expand_dims(a.argmax(axis), axis)
+    maximum = np.take_along_axis(a, largest, axis)
+    rest = np.exp(a - np.where(np.isneginf(maximum), 0.0, maximum))
+    np.put_along_axis(rest, largest, 0.0, axis)
+    return np.asarray(np.squeeze(maximum, axis) + np.log1p(rest.sum(axis)))

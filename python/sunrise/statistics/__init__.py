@@ -1,5 +1,5 @@
-"""Sufficient statistics: what a model keeps of its training rows.
+"""Sufficient statistics: a fitted model stores these instead of its training rows.
 
-Every kind is additive: `a + b` are the statistics of both sets of rows, `a - b` removes rows, `a.scaled(w)` weighs
-rows. `terms.py` and `support.py` say which functions of a cell are summed and which cells are allowed.
+Every kind is additive: `a + b` are the statistics of both sets of rows, `a - b` removes rows, `a.scaled(w)` multiplies
+weights. `terms.py` lists the functions of a cell that are summed, `support.py` the cells that a family accepts.
 """

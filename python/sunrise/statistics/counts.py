@@ -1,4 +1,4 @@
-"""Counts of levels per class and column, and counts of counts of whole rows."""
+"""Counts of levels per class and column, and frequencies of counts for rows of counts."""
 
 from __future__ import annotations
 
@@ -10,14 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sunrise._common.arrays import Floats, Integers, Labels, Mask, Positions
-from sunrise.statistics.base import left_weight, reindex_classes
+from sunrise.statistics.base import reindex_classes, subtract_observed
 
 
 @dataclass(frozen=True)
 class Counts:
-    """Rows and weight of every level seen, per class; levels lie column after column, in order.
+    """Number and weight of the rows with each observed level, per class.
 
-    A level is known by its code, a whole number, or by its name, a string.
+    The arrays are classes x levels. Levels are sorted within a column, and columns follow each other: column j has the
+    levels offsets[j] to offsets[j + 1] - 1. `codes` identifies a level by a whole number or by its name, a string.
 
     >>> import numpy as np
     >>> a = Counts(np.array([0, 1]), np.array([7]), np.array([[2]]), np.array([[2.0]]))
@@ -33,12 +34,12 @@ class Counts:
 
     @property
     def is_named(self) -> bool:
-        """Whether levels are known by name."""
+        """True if levels are identified by name."""
         return self.codes.dtype == object
 
     @property
     def observed_weight(self) -> Floats:
-        """The weight of every level, by its other name."""
+        """Weight of every level, under the name that all statistics share."""
         return self.weight
 
     def __getstate__(self) -> dict[str, Any]:
@@ -52,34 +53,34 @@ class Counts:
 
     @cached_property
     def column(self) -> Integers:
-        """The column of every level."""
+        """Column of every level."""
         return np.repeat(np.arange(self.n_columns), np.diff(self.offsets))
 
     @property
     def top(self) -> Integers:
-        """The largest code of every column; -1 where nothing was seen."""
-        some = np.diff(self.offsets) > 0
+        """Largest code of every column; -1 for a column without levels."""
+        nonempty = np.diff(self.offsets) > 0
         top = np.full(self.n_columns, -1)
-        top[some] = self.codes[self.offsets[1:][some] - 1]
+        top[nonempty] = self.codes[self.offsets[1:][nonempty] - 1]
         return top
 
     @property
     def observed(self) -> Integers:
-        """Observed cells of every column, as rows."""
+        """Number of observed cells of every column."""
         return np.asarray(self.by_column(self.rows).sum(axis=0))
 
     def by_column(self, values: NDArray[Any], by: np.ufunc = np.add) -> NDArray[Any]:
-        """Sum values of the levels, classes x levels, over each column; or put them together in another way."""
-        found = np.zeros((len(values), self.n_columns), values.dtype)
-        some = np.diff(self.offsets) > 0
-        if some.any():
-            found[:, some] = by.reduceat(values, self.offsets[:-1][some], axis=1)
-        return found
+        """Sum values (classes x levels) over the levels of each column, or reduce them with another ufunc."""
+        reduced = np.zeros((len(values), self.n_columns), values.dtype)
+        nonempty = np.diff(self.offsets) > 0
+        if nonempty.any():
+            reduced[:, nonempty] = by.reduceat(values, self.offsets[:-1][nonempty], axis=1)
+        return reduced
 
-    def _places(self, other: Counts) -> Positions | None:
-        """Where the levels of another are among these, if all of them are."""
+    def _positions_of(self, other: Counts) -> Positions | None:
+        """Positions of the levels of `other` in these levels; None if a level is missing here."""
         if not self.is_named and len(other.codes):
-            places = self.places(other.column, other.codes)
+            places = self.positions(other.column, other.codes)
             return None if (places < 0).any() else places
         places = np.empty(len(other.codes), np.intp)
         for j in np.flatnonzero(np.diff(other.offsets)).tolist():
@@ -90,30 +91,30 @@ class Counts:
             places[other.offsets[j] : other.offsets[j + 1]] = self.offsets[j] + at
         return places
 
-    def places(self, column: Positions, codes: NDArray[Any]) -> Positions:
-        """Where levels of these columns and codes are among these; -1 where they are not."""
+    def positions(self, column: Positions, codes: NDArray[Any]) -> Positions:
+        """Position of every (column, code) pair in these levels; -1 if absent."""
         mine = np.stack([self.column, self.codes]).astype(np.int64)
         if len(self.codes) == 0 or len(codes) == 0:
             return np.full(len(codes), -1)
-        wide = int(max(self.codes.max(), codes.max())) + 1
-        if self.n_columns * wide < 2**62:
-            keys, wanted = mine[0] * wide + mine[1], column * wide + codes
-        else:  # too large to be told as one number
-            _, numbers = np.unique(np.concatenate([self.codes, codes]), return_inverse=True)
-            wide, n = int(numbers.max()) + 1, len(self.codes)
-            keys, wanted = mine[0] * wide + numbers[:n], column * wide + numbers[n:]
+        n_codes = int(max(self.codes.max(), codes.max())) + 1
+        if self.n_columns * n_codes < 2**62:
+            keys, wanted = mine[0] * n_codes + mine[1], column * n_codes + codes
+        else:  # column * n_codes + code would overflow: replace codes by their ranks
+            _, ranks = np.unique(np.concatenate([self.codes, codes]), return_inverse=True)
+            n_codes, n = int(ranks.max()) + 1, len(self.codes)
+            keys, wanted = mine[0] * n_codes + ranks[:n], column * n_codes + ranks[n:]
         at = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
         return np.where(keys[at] == wanted, at, -1)
 
     def pooled(self) -> Counts:
-        """Take all classes as one."""
+        """Sum over the classes: counts with one class."""
         rows, weight = (a.sum(axis=0, keepdims=True) for a in (self.rows, self.weight))
         return replace(self, rows=rows, weight=weight)
 
     def __add__(self, other: Counts) -> Counts:
         if self.codes is other.codes and self.offsets is other.offsets:
             return replace(self, rows=self.rows + other.rows, weight=self.weight + other.weight)
-        if (places := self._places(other)) is not None:  # nothing new: a small batch costs little
+        if (places := self._positions_of(other)) is not None:  # no new level: skips the sorting below
             rows, weight = self.rows.copy(), self.weight.copy()
             rows[:, places] += other.rows
             weight[:, places] += other.weight
@@ -136,13 +137,14 @@ class Counts:
         return replace(self, offsets=offsets, codes=codes[new], rows=rows, weight=weight)
 
     def __sub__(self, other: Counts) -> Counts:
-        nothing = replace(other, rows=0 * other.rows, weight=0.0 * other.weight)
-        before, taken = self + nothing, replace(self, rows=0 * self.rows, weight=0.0 * self.weight) + other
-        rows, weight = left_weight(before, taken)
+        # Adding zero counts gives both operands the same levels.
+        zeros = replace(other, rows=0 * other.rows, weight=0.0 * other.weight)
+        before, removed = self + zeros, replace(self, rows=0 * self.rows, weight=0.0 * self.weight) + other
+        rows, weight = subtract_observed(before, removed)
         return replace(before, rows=rows, weight=weight).without_empty()
 
     def without_empty(self) -> Counts:
-        """Drop the levels without rows: a forgotten level leaves no trace."""
+        """Drop levels without rows, so that forgetting all rows of a level restores the statistics without it."""
         keep = self.rows.any(axis=0)
         if keep.all():
             return self
@@ -156,11 +158,11 @@ class Counts:
         )
 
     def keep_classes(self, position: Positions) -> Counts:
-        """Keep these classes, and all levels."""
+        """Keep only these classes, and all levels."""
         return replace(self, rows=self.rows[position], weight=self.weight[position])
 
-    def placed_like(self, other: Counts) -> Counts:
-        """Return the counts with the levels of another, whose codes (or positions) these are."""
+    def with_levels_of(self, other: Counts) -> Counts:
+        """Use the levels of `other`; where those have names, the codes of `self` are positions among them."""
         n = len(self.rows)
         shape = n, len(other.codes)
         empty = replace(other, rows=np.zeros(shape, np.int64), weight=np.zeros(shape))
@@ -171,8 +173,8 @@ class Counts:
         return empty
 
     def with_shares(self, parts: list[Counts]) -> Counts:
-        """Replace the weights by counts of one class each: shares of rows without a label."""
-        return replace(self, weight=np.concatenate([part.placed_like(self).weight for part in parts]))
+        """Replace the weights by those of `parts`, one per class: EM's expected counts of that class."""
+        return replace(self, weight=np.concatenate([part.with_levels_of(self).weight for part in parts]))
 
     def scaled(self, factor: Floats) -> Counts:
         """Multiply the weight of every class by its factor."""
@@ -181,16 +183,16 @@ class Counts:
         return scaled if (factor > 0).all() else scaled.without_empty()
 
     def reindexed(self, position: Positions, n_classes: int) -> Counts:
-        """Lay the classes out among `n_classes`; the others are empty."""
+        """Move class k to position[k] of `n_classes` classes; the other classes are empty."""
         rows, weight = (reindex_classes(a, position, n_classes) for a in (self.rows, self.weight))
         return replace(self, rows=rows, weight=weight)
 
     def select_classes(self, position: Positions) -> Counts:
-        """Keep these classes only."""
+        """Keep only these classes, and the levels that they have."""
         return replace(self, rows=self.rows[position], weight=self.weight[position]).without_empty()
 
     def select_columns(self, columns: Positions) -> Counts:
-        """Keep these columns, in this order."""
+        """Keep only these columns, in this order."""
         levels = [np.arange(self.offsets[j], self.offsets[j + 1]) for j in columns]
         offsets = np.concatenate([[0], np.cumsum([len(places) for places in levels])])
         at = np.concatenate([np.empty(0, np.intp), *levels])
@@ -200,7 +202,7 @@ class Counts:
 
     @staticmethod
     def concatenate(parts: list[Counts]) -> Counts:
-        """Put the columns of several side by side."""
+        """Concatenate the columns of several counts."""
         widths = np.concatenate([np.diff(p.offsets) for p in parts])
         return Counts(
             np.concatenate([[0], np.cumsum(widths)]),
@@ -220,49 +222,50 @@ class Counts:
         return Counts(self.offsets, codes[order], self.rows[:, order], self.weight[:, order])
 
     def with_levels(self, names: list[Labels]) -> Counts:
-        """Add levels that were declared, a list for each column; they have no rows."""
+        """Add declared levels without rows, one array of names per column."""
         if not any(map(len, names)):
             return self
         names = [np.unique(column) for column in names]
         offsets = np.concatenate([[0], np.cumsum([len(column) for column in names])])
-        none = len(self.rows), int(offsets[-1])
-        return self + Counts(offsets, np.concatenate(names), np.zeros(none, np.int64), np.zeros(none))
+        shape = len(self.rows), int(offsets[-1])
+        return self + Counts(offsets, np.concatenate(names), np.zeros(shape, np.int64), np.zeros(shape))
 
     def levels(self, j: int) -> NDArray[Any]:
-        """The levels of a column."""
+        """Levels of a column."""
         return self.codes[self.offsets[j] : self.offsets[j + 1]]
 
 
 @dataclass(frozen=True)
 class RowCounts(Counts):
-    """Rows of counts: how often each count from 1 is in each column, and in a last column each total of the rows.
+    """Frequencies of counts: how many rows have each count (1, 2, ...) in each column, and each row total.
 
-    Zeros are not kept, but for rows of nothing but zeros; in other columns the code 0 stands for missing counts.
+    The last column holds the row totals, including 0. Zero counts of the other columns are not stored; there the code 0
+    stands for a missing count.
     """
 
     @property
     def observed(self) -> Integers:
-        """Observed cells of every column, as rows."""
+        """Number of observed cells of every column."""
         return np.asarray(self.rows[:, self.offsets[-2] :].sum() - self.missing)
 
     @property
     def missing(self) -> Integers:
-        """Missing counts of every column, as rows."""
-        unknown = self.rows.sum(axis=0) * (self.codes == 0)
-        return np.asarray(self.by_column(unknown[None])[0, :-1])
+        """Number of missing counts of every column."""
+        missing = self.rows.sum(axis=0) * (self.codes == 0)
+        return np.asarray(self.by_column(missing[None])[0, :-1])
 
     @property
     def known(self) -> Mask:
-        """Columns of which anything was ever counted."""
-        some = self.rows.sum(axis=0) * (self.codes > 0)
-        return np.asarray(self.by_column(some[None])[0, :-1] > 0)
+        """True for columns with at least one positive count."""
+        positive = self.rows.sum(axis=0) * (self.codes > 0)
+        return np.asarray(self.by_column(positive[None])[0, :-1] > 0)
 
     def select_columns(self, columns: Positions) -> Counts:
-        """The columns in another order; totals of fewer of them are not known."""
+        """Reorder the columns; raises if columns are dropped, because row totals of a subset are unknown."""
         if not np.array_equal(np.sort(columns), np.arange(self.n_columns - 1)):
             raise ValueError(
-                "The totals of rows are known of all columns of a block together, so none can be left out or moved to "
-                "another block. Fit the columns that are wanted."
+                "The stored row totals are sums over all columns of the block, so no column can be dropped or moved to "
+                "another block. Fit again with the columns you want."
             )
         if np.array_equal(columns, np.arange(self.n_columns - 1)):
             return self
@@ -270,7 +273,7 @@ class RowCounts(Counts):
 
     @staticmethod
     def concatenate(parts: list[Counts]) -> Counts:
-        """Two blocks do not make one: the totals of their rows are not known together."""
+        """Raises: the row totals of two blocks do not determine those of the combined block."""
         raise ValueError(
-            "The totals of rows are known block by block, so blocks cannot be put together. Fit them together."
+            "The row totals are stored per block, so blocks cannot be combined. Fit all their columns as one block."
         )

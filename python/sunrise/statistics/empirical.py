@@ -1,7 +1,7 @@
-"""Statistics that keep the values themselves: the different ones of every class and column, and their times.
+"""Empirical distributions: the distinct values of every class and column, and their frequencies.
 
-They lie one after the other, column by column, class by class, in rising order, so that a million values of
-twenty classes take no table of twenty millions.
+They are stored in one flat array, column by column, class by class, in ascending order, so that a million values in
+twenty classes need no table of twenty million entries.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sunrise._common.arrays import Codes, Floats, Integers, Mask, Positions
-from sunrise.statistics.base import Additive, NeverSeenError, left_weight, reindex_classes
+from sunrise.statistics.base import Additive, NeverSeenError, reindex_classes, subtract_observed
 
-#: Shares of nodes are whole multiples of this, so that sums of them are exact.
-_SHARE = 2.0**-30
+#: Node weights are rounded to multiples of this, so that their sums are exact.
+_SHARE_STEP = 2.0**-30
 
 
 class Run(NamedTuple):
-    """Different values in rising order, the rows that hold each, and their weight."""
+    """Distinct values in ascending order, with the number of rows and the weight of each."""
 
     x: Floats
     rows: Integers
@@ -31,83 +31,84 @@ class Run(NamedTuple):
 
     @classmethod
     def of(cls, x: Floats, w: Floats | None) -> Run:
-        """From values in any order, and their weights."""
+        """Build from values in any order, and their weights."""
         if w is None:
             x = np.sort(x)
         else:
             order = np.argsort(x, kind="stable")
             x, w = x[order], w[order]
-        return cls._gathered(x, np.ones(len(x), np.int64), np.ones(len(x)) if w is None else w)
+        return cls._merge_equal(x, np.ones(len(x), np.int64), np.ones(len(x)) if w is None else w)
 
     @classmethod
-    def _gathered(cls, x: Floats, rows: Integers, seen: Floats) -> Run:
-        """From values in order, of which some may be the same."""
+    def _merge_equal(cls, x: Floats, rows: Integers, weight: Floats) -> Run:
+        """Build from sorted values; equal values are merged."""
         new = np.empty(len(x), bool)
         new[:1] = True
         np.not_equal(x[1:], x[:-1], out=new[1:])
         if new.all():
-            return cls(x, rows, seen)
+            return cls(x, rows, weight)
         first = np.flatnonzero(new)
-        return cls(x[first], np.add.reduceat(rows, first), np.add.reduceat(seen, first))
+        return cls(x[first], np.add.reduceat(rows, first), np.add.reduceat(weight, first))
 
     def __add__(self, other: Run) -> Run:  # type: ignore[override]
         if len(self.x) == 0 or len(other.x) == 0:
             return self if len(other.x) == 0 else other
-        x, rows, seen = (np.concatenate(pair) for pair in zip(self, other, strict=True))
-        order = np.argsort(x, kind="stable")  # two runs in order: one pass
-        return Run._gathered(x[order], rows[order], seen[order])
+        x, rows, weight = (np.concatenate(pair) for pair in zip(self, other, strict=True))
+        order = np.argsort(x, kind="stable")  # a stable sort merges two sorted runs in one pass
+        return Run._merge_equal(x[order], rows[order], weight[order])
 
     def __sub__(self, other: Run) -> Run:
         if len(other.x) == 0:
             return self
-        at = self.places(other.x)
+        at = self.positions(other.x)
         if (at < 0).any():
-            raise NeverSeenError(f"the value {other.x[np.argmax(at < 0)]:g} was never seen")
-        rows, seen = np.zeros_like(self.rows), np.zeros_like(self.observed_weight)
-        rows[at], seen[at] = other.rows, other.observed_weight
-        rows, seen = left_weight(self, Run(self.x, rows, seen))
+            raise NeverSeenError(f"the value {other.x[np.argmax(at < 0)]:g} was never fitted")
+        rows, weight = np.zeros_like(self.rows), np.zeros_like(self.observed_weight)
+        rows[at], weight[at] = other.rows, other.observed_weight
+        rows, weight = subtract_observed(self, Run(self.x, rows, weight))
         keep = rows > 0
-        return Run(self.x[keep], rows[keep], seen[keep])
+        return Run(self.x[keep], rows[keep], weight[keep])
 
-    def places(self, x: Floats) -> Positions:
-        """Where values are among these; -1 for what is not."""
+    def positions(self, x: Floats) -> Positions:
+        """Position of every value in this run; -1 if absent."""
         if len(self.x) == 0:
             return np.full(len(x), -1)
         at = np.minimum(np.searchsorted(self.x, x), len(self.x) - 1)
         return np.where(self.x[at] == x, at, -1)
 
 
-def on_grid(x: Floats, grid: tuple[float, float, int]) -> tuple[Positions, Floats]:
-    """The node of a grid below each value, and the share of the next one: linear binning."""
+def linear_binning(x: Floats, grid: tuple[float, float, int]) -> tuple[Positions, Floats]:
+    """Index of the grid node below each value, and the weight of the node above; the lower node gets the rest."""
     low, high, cells = grid
     step = (high - low) / cells
     at = np.clip(np.floor((x - low) / step), 0, cells - 1).astype(np.intp)
-    share = (x - nodes(grid)[at]) / step
-    return at, np.clip(np.round(share / _SHARE) * _SHARE, 0.0, 1.0)
+    share = (x - grid_nodes(grid)[at]) / step
+    return at, np.clip(np.round(share / _SHARE_STEP) * _SHARE_STEP, 0.0, 1.0)
 
 
-def nodes(grid: tuple[float, float, int]) -> Floats:
-    """The nodes of a grid."""
+def grid_nodes(grid: tuple[float, float, int]) -> Floats:
+    """Nodes of a grid (low, high, cells): cells + 1 equidistant values."""
     return np.linspace(grid[0], grid[1], grid[2] + 1)
 
 
-def _binned(x: Floats, w: Floats | None, grid: tuple[float, float, int]) -> Run:
-    """Values as shares of the nodes of a grid."""
-    at, share = on_grid(x, grid)
-    weight = np.ones(len(x)) if w is None else w
+def _bin_linearly(x: Floats, w: Floats | None, grid: tuple[float, float, int]) -> Run:
+    """Run of grid nodes, with the weights of the values shared between the two nodes around each."""
+    at, share = linear_binning(x, grid)
+    w = np.ones(len(x)) if w is None else w
     size = grid[2] + 1
-    seen: Floats = np.bincount(at, weight * (1.0 - share), size) + np.bincount(at + 1, weight * share, size)  # type: ignore[assignment]
+    weight: Floats = np.bincount(at, w * (1.0 - share), size) + np.bincount(at + 1, w * share, size)  # type: ignore[assignment]
     rows = np.bincount(at, share < 1.0, size) + np.bincount(at + 1, share > 0.0, size)
     keep = rows > 0
-    return Run(nodes(grid)[keep], rows[keep].astype(np.int64), seen[keep])
+    return Run(grid_nodes(grid)[keep], rows[keep].astype(np.int64), weight[keep])
 
 
 @dataclass(frozen=True, eq=False)
 class Values(Additive):
-    """The different values of every class and column.
+    """Distinct values of every class and column, and their frequencies.
 
-    `rows` and `seen` count observed cells, classes x columns, as rows and by weight; `sizes` says how many different
-    values there are. `x`, `times` and `weight` are those values, the rows that hold each and their weight.
+    `rows` and `observed_weight` are the number and the weight of the observed cells, `sizes` the number of distinct
+    values, all classes x columns. `x`, `times` and `weight` are the values, and the number and weight of the rows with
+    each value.
 
     >>> import numpy as np
     >>> a = Values.of(np.array([[2.0], [1.0], [2.0]]), np.zeros(3, np.int32), None, 1)
@@ -131,31 +132,33 @@ class Values(Additive):
         n_classes: int,
         grid: tuple[float, float, int] | None = None,
     ) -> Values:
-        """The values of rows (rows x columns) of these classes; NaN is missing, a row of weight 0 is not there."""
-        of_class = [np.flatnonzero(member) for member in _members(codes, weight, n_classes)]
-        runs, rows, seen = [], [], []
+        """Build from cells, rows x columns, and the class codes of the rows; skips NaN and rows of weight 0."""
+        rows_of_class = [np.flatnonzero(member) for member in _members(codes, weight, n_classes)]
+        runs, rows, weights = [], [], []
         for column in x.T:
-            for own in of_class:
+            for own in rows_of_class:
                 cells = column[own]
-                there = ~np.isnan(cells)
-                if not there.all():
-                    own, cells = own[there], cells[there]
+                observed = ~np.isnan(cells)
+                if not observed.all():
+                    own, cells = own[observed], cells[observed]
                 w = None if weight is None else weight[own]
-                runs.append(Run.of(cells, w) if grid is None else _binned(cells, w, grid))
+                runs.append(Run.of(cells, w) if grid is None else _bin_linearly(cells, w, grid))
                 rows.append(len(own))
-                seen.append(float(len(own)) if w is None else float(w.sum()))
+                weights.append(float(len(own)) if w is None else float(w.sum()))
         shape = x.shape[1], n_classes
-        return cls._of_runs(np.array(rows, np.int64).reshape(shape).T, np.array(seen).reshape(shape).T, runs)
+        return cls._of_runs(
+            np.array(rows, np.int64).reshape(shape).T, np.array(weights).reshape(shape).T, runs
+        )
 
     @classmethod
-    def _of_runs(cls, rows: Integers, seen: Floats, runs: list[Run]) -> Values:
-        """From the runs of every column, class by class."""
+    def _of_runs(cls, rows: Integers, observed_weight: Floats, runs: list[Run]) -> Values:
+        """Build from one run per column and class, column by column."""
         sizes = np.array([len(run.x) for run in runs], np.int64).reshape(rows.shape[::-1]).T
         if len(runs) == 1:
-            return cls(rows, seen, sizes, *runs[0])
-        none = Run(np.empty(0), np.empty(0, np.int64), np.empty(0))
-        x, times, weight = (np.concatenate(parts) for parts in zip(none, *runs, strict=True))
-        return cls(rows, seen, sizes, x, times, weight)
+            return cls(rows, observed_weight, sizes, *runs[0])
+        empty = Run(np.empty(0), np.empty(0, np.int64), np.empty(0))
+        x, times, weight = (np.concatenate(parts) for parts in zip(empty, *runs, strict=True))
+        return cls(rows, observed_weight, sizes, x, times, weight)
 
     @property
     def n_classes(self) -> int:
@@ -169,17 +172,17 @@ class Values(Additive):
 
     @property
     def known(self) -> Mask:
-        """Columns that were observed at all."""
+        """True for columns with at least one observed cell."""
         return np.asarray(self.observed > 0)
 
     @property
     def observed(self) -> Integers:
-        """Observed cells of every column, as rows."""
+        """Number of observed cells of every column."""
         return np.asarray(self.rows.sum(axis=0))
 
     @cached_property
     def offsets(self) -> Integers:
-        """Where the values of each column and class begin, column by column."""
+        """Index of the first value of each column and class, column by column; the last entry is the total."""
         return np.concatenate([[0], np.cumsum(self.sizes.T.ravel())]).astype(np.int64)
 
     def range_of_columns(self) -> tuple[Floats, Floats]:
@@ -204,39 +207,41 @@ class Values(Additive):
         return weight
 
     def run(self, c: int, j: int) -> Run:
-        """The values of a class and column."""
+        """Values of class c in column j."""
         at = j * self.n_classes + c
-        some = slice(self.offsets[at], self.offsets[at + 1])
-        return Run(self.x[some], self.times[some], self.weight[some])
+        part = slice(self.offsets[at], self.offsets[at + 1])
+        return Run(self.x[part], self.times[part], self.weight[part])
 
     def of_column(self, j: int) -> list[Run]:
         """The values of a column, class by class."""
         return [self.run(c, j) for c in range(self.n_classes)]
 
     def column(self, j: int) -> Run:
-        """The values of a column, of all classes together."""
-        some = slice(self.offsets[j * self.n_classes], self.offsets[(j + 1) * self.n_classes])
-        order = np.argsort(self.x[some], kind="stable")
-        return Run._gathered(self.x[some][order], self.times[some][order], self.weight[some][order])
+        """Values of column j in all classes together."""
+        part = slice(self.offsets[j * self.n_classes], self.offsets[(j + 1) * self.n_classes])
+        order = np.argsort(self.x[part], kind="stable")
+        return Run._merge_equal(self.x[part][order], self.times[part][order], self.weight[part][order])
 
     @property
     def _runs(self) -> Iterator[Run]:
         return (run for j in range(self.n_columns) for run in self.of_column(j))
 
-    def _with(self, other: Values, how: Callable[[Run, Run], Run], rows: Integers, seen: Floats) -> Values:
-        runs = [how(mine, theirs) for mine, theirs in zip(self._runs, other._runs, strict=True)]
-        return Values._of_runs(rows, seen, runs)
+    def _combine(
+        self, other: Values, operation: Callable[[Run, Run], Run], rows: Integers, weight: Floats
+    ) -> Values:
+        runs = [operation(mine, theirs) for mine, theirs in zip(self._runs, other._runs, strict=True)]
+        return Values._of_runs(rows, weight, runs)
 
     def __add__(self, other: Values) -> Values:
-        return self._with(
+        return self._combine(
             other, Run.__add__, self.rows + other.rows, self.observed_weight + other.observed_weight
         )
 
     def __sub__(self, other: Values) -> Values:
-        return self._with(other, Run.__sub__, *left_weight(self, other))
+        return self._combine(other, Run.__sub__, *subtract_observed(self, other))
 
     def scaled(self, factor: Floats) -> Values:
-        """Multiply the weight of every class by its factor; a class of factor 0 is left with nothing."""
+        """Multiply the weight of every class by its factor; factor 0 empties the class."""
         f = factor[:, None]
         by_value = np.repeat(np.broadcast_to(f, self.sizes.shape).T.ravel(), self.sizes.T.ravel())
         keep = by_value > 0
@@ -249,42 +254,38 @@ class Values(Additive):
             (self.weight * by_value)[keep],
         )
 
-    def _classes(self, position: Positions, n_classes: int) -> Values:
-        """Only these classes, the others empty."""
-        place = {int(at): c for c, at in enumerate(position)}
-        none = Run(self.x[:0], self.times[:0], self.weight[:0])
+    def reindexed(self, position: Positions, n_classes: int) -> Values:
+        """Move class k to position[k] of `n_classes` classes; the other classes are empty."""
+        old_class = {int(at): c for c, at in enumerate(position)}
+        empty = Run(self.x[:0], self.times[:0], self.weight[:0])
         runs = [
-            self.run(place[c], j) if c in place else none
+            self.run(old_class[c], j) if c in old_class else empty
             for j in range(self.n_columns)
             for c in range(n_classes)
         ]
-        rows, seen = (reindex_classes(a, position, n_classes) for a in (self.rows, self.observed_weight))
-        return Values._of_runs(rows, seen, runs)
+        rows, weight = (reindex_classes(a, position, n_classes) for a in (self.rows, self.observed_weight))
+        return Values._of_runs(rows, weight, runs)
 
     def with_shares(self, parts: list[Any]) -> Values:
-        """Values of rows without a label: a row is a value of every class that it may have."""
+        """Values of `parts`, one per class: an unlabelled row adds its value, weighted, to every possible class."""
         n = len(parts)
         shares = [part.reindexed(np.array([c]), n) for c, part in enumerate(parts)]
         return sum(shares[1:], start=shares[0])  # type: ignore[no-any-return]
 
-    def reindexed(self, position: Positions, n_classes: int) -> Values:
-        """Lay the classes out among `n_classes`; the others are empty."""
-        return self._classes(position, n_classes)
-
     def select_classes(self, position: Positions) -> Values:
-        """Keep these classes only."""
+        """Keep only these classes."""
         runs = [self.run(int(c), j) for j in range(self.n_columns) for c in position]
         return Values._of_runs(self.rows[position], self.observed_weight[position], runs)
 
     def select_columns(self, columns: Positions) -> Values:
-        """Keep these columns, in this order."""
+        """Keep only these columns, in this order."""
         columns = np.atleast_1d(columns)
         runs = [self.run(c, int(j)) for j in columns for c in range(self.n_classes)]
         return Values._of_runs(self.rows[:, columns], self.observed_weight[:, columns], runs)
 
     @staticmethod
     def concatenate(parts: list[Values]) -> Values:
-        """Put the columns of several side by side."""
+        """Concatenate the columns of several statistics."""
         tables = (
             np.concatenate([getattr(p, name) for p in parts], 1)
             for name in ("rows", "observed_weight", "sizes")
@@ -292,20 +293,20 @@ class Values(Additive):
         lists = (np.concatenate([getattr(p, name) for p in parts]) for name in ("x", "times", "weight"))
         return Values(*tables, *lists)
 
-    def on_scale(self, scale: Callable[[Floats], Floats]) -> Values:
-        """The same with a rising function of the values."""
-        return replace(self, x=scale(self.x))
+    def transform_values(self, function: Callable[[Floats], Floats]) -> Values:
+        """Replace every value x by function(x), which must be increasing."""
+        return replace(self, x=function(self.x))
 
 
 def _members(codes: Codes, weight: Floats | None, n_classes: int) -> Iterator[Mask]:
-    """Which rows are of each class and have any weight."""
+    """Iterate over the classes: a mask of the rows of the class that have positive weight."""
     for c in range(n_classes):
         own = codes == c
         yield own if weight is None else own & (weight > 0)
 
 
 def given_grid(grid: Any) -> tuple[float, float, int]:
-    """Check a grid that the user gave: its ends, and the number of cells between them."""
+    """Check the `grid` setting (low, high, cells) and return it as plain numbers."""
     try:
         low, high, cells = grid
         valid = math.isfinite(low) and math.isfinite(high) and low < high
@@ -313,5 +314,5 @@ def given_grid(grid: Any) -> tuple[float, float, int]:
     except (TypeError, ValueError):
         valid = False
     if not valid:
-        raise ValueError(f"grid is {grid!r}; it must be (low, high, cells), such as (0.0, 100.0, 1000).")
+        raise ValueError(f"grid is {grid!r}; it must be (low, high, cells), for example (0.0, 100.0, 1000).")
     return float(low), float(high), int(cells)

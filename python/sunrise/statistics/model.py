@@ -1,4 +1,4 @@
-"""Statistics of a whole model: the classes, and the statistics of every block of columns."""
+"""Statistics of a whole model: class counts and the statistics of every block of columns."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import numpy as np
 
 from sunrise._common import labels
 from sunrise._common.arrays import Floats, Integers, Labels
-from sunrise.statistics.base import NeverSeenError, left_weight, reindex_classes
+from sunrise.statistics.base import NeverSeenError, reindex_classes, subtract_observed
 
 
 @dataclass(frozen=True)
 class Stats:
-    """Statistics of a whole model: rows and weight of every class, and those of every block of columns."""
+    """Statistics of a whole model: rows and weight of every class, and one statistic per block of columns."""
 
     classes: Labels
     rows: Integers
@@ -23,11 +23,11 @@ class Stats:
 
     @property
     def observed_weight(self) -> Floats:
-        """The weight of every class, by its other name."""
+        """Weight of every class, under the name that all statistics share."""
         return self.weight
 
     def reindexed(self, classes: Labels) -> Stats:
-        """Lay the statistics out for these classes, which include all of its own."""
+        """Use these classes, which must include all current ones; new classes are empty."""
         if np.array_equal(self.classes, classes) and self.classes.dtype == classes.dtype:
             return self
         position, n = labels.locate(classes, self.classes), len(classes)
@@ -52,9 +52,9 @@ class Stats:
     def __sub__(self, other: Stats) -> Stats:
         unknown = labels.locate(self.classes, other.classes) < 0
         if unknown.any():
-            raise NeverSeenError(f"no row of class {other.classes[unknown].tolist()[0]!r} was seen")
+            raise NeverSeenError(f"no row of class {other.classes[unknown].tolist()[0]!r} was fitted")
         b = other.reindexed(self.classes)
-        rows, weight = left_weight(self, b)
+        rows, weight = subtract_observed(self, b)
         blocks = tuple(p - q for p, q in zip(self.blocks, b.blocks, strict=True))
         rest = Stats(self.classes, rows, weight, blocks)
         keep = np.flatnonzero(rows)

@@ -10,11 +10,11 @@ import numpy as np
 from sunrise._common.arrays import Codes, Floats, Integers, Mask, Positions
 from sunrise.statistics.base import (
     Additive,
-    left,
-    left_weight,
+    clear_residue,
     per_row,
     reindex_classes,
-    without_dust,
+    subtract_observed,
+    subtract_weights,
 )
 
 
@@ -22,8 +22,8 @@ from sunrise.statistics.base import (
 class Sums(Additive):
     """Sums of x per class and column.
 
-    `rows` and `seen` count observed cells, as rows and by weight; they have one column where no cell of the
-    block was ever missing.
+    `rows` is the number and `observed_weight` the weight of the observed cells. Both have a single column if no cell
+    of the block was ever missing.
 
     >>> import numpy as np
     >>> a = Sums(np.array([[2]]), np.array([[2.0]]), np.array([[5.0]]))
@@ -34,27 +34,27 @@ class Sums(Additive):
     rows: Integers
     observed_weight: Floats
     x: Floats
-    #: Where what is added up may be negative (a logarithm, for one): a bound on what forgetting did to x.
+    #: Bound on the rounding error of x after subtractions; only for terms that can be negative, like log x.
     error: Floats | None = None
 
     @property
     def mean(self) -> Floats:
-        """Mean of the observed cells; 0 where nothing was seen."""
+        """Mean of the observed cells; 0 where no cell was observed."""
         return per_row(self.x, self)
 
     @property
     def known(self) -> Mask:
-        """Columns that were observed at all."""
+        """True for columns with at least one observed cell."""
         return np.broadcast_to(self.rows.sum(axis=0) > 0, self.x.shape[1:])
 
     @property
     def observed(self) -> Integers:
-        """Observed cells of every column, as rows."""
+        """Number of observed cells of every column."""
         return np.broadcast_to(self.rows.sum(axis=0), self.x.shape[1:])
 
     def pooled(self) -> Sums:
-        """Take all classes as one."""
-        return self._each(lambda a: a.sum(axis=0, keepdims=True))
+        """Sum over the classes: statistics with one class."""
+        return self._map_arrays(lambda a: a.sum(axis=0, keepdims=True))
 
     def __add__(self, other: Sums) -> Sums:
         error = None if self.error is None or other.error is None else self.error + other.error
@@ -63,12 +63,12 @@ class Sums(Additive):
         )
 
     def __sub__(self, other: Sums) -> Sums:
-        rows, seen = left_weight(self, other)
+        rows, weight = subtract_observed(self, other)
         if self.error is None or other.error is None:
-            return Sums(rows, seen, left(self.x, other.x, rows))
-        size = np.abs(self.x) + np.abs(other.x) + self.observed_weight
-        error = self.error + other.error + 2.0**-52 * (64.0 + self.rows) * size
-        return Sums(rows, seen, *(np.where(rows > 0, a, 0.0) for a in (self.x - other.x, error)))
+            return Sums(rows, weight, subtract_weights(self.x, other.x, rows))
+        magnitude = np.abs(self.x) + np.abs(other.x) + self.observed_weight
+        error = self.error + other.error + 2.0**-52 * (64.0 + self.rows) * magnitude
+        return Sums(rows, weight, *(np.where(rows > 0, a, 0.0) for a in (self.x - other.x, error)))
 
     def scaled(self, factor: Floats) -> Sums:
         """Multiply the weight of every class by its factor."""
@@ -76,49 +76,52 @@ class Sums(Additive):
         error = None if self.error is None else self.error * f
         return Sums(np.where(f > 0, self.rows, 0), self.observed_weight * f, self.x * f, error)
 
-    def _each(self, change: Any) -> Sums:
+    def _map_arrays(self, change: Any) -> Sums:
         error = None if self.error is None else change(self.error)
         return Sums(change(self.rows), change(self.observed_weight), change(self.x), error)
 
     def without_cells(self, x: Floats, c: Codes, j: Positions, w: Floats) -> Sums:
-        """What is left for each of some cells without itself, as a column of its own; NaN where it was never there.
+        """Subtract each cell separately: one class, with one column for each view of each cell; NaN if not fitted.
 
-        `x` is cells x views, `c` and `j` are their classes and columns, `w` their weights.
+        `x` is cells x views; `c`, `j` and `w` are the classes, columns and weights of the cells.
         """
-        n = x.shape[1]
-        at = (j[:, None] * n + np.arange(n)).ravel()
-        c, w, x = np.repeat(c, n), np.repeat(w, n), x.ravel()
-        own = self._each(lambda a: np.broadcast_to(a, self.x.shape)[c, at])
+        n_views = x.shape[1]
+        column = (j[:, None] * n_views + np.arange(n_views)).ravel()
+        c, w, x = np.repeat(c, n_views), np.repeat(w, n_views), x.ravel()
+        own = self._map_arrays(lambda a: np.broadcast_to(a, self.x.shape)[c, column])
         rows = own.rows - (w > 0)
-        seen, rest = own.observed_weight - w, own.x - w * x
-        sound = (rows >= 0) & ((seen > 0) | (rows == 0))
+        weight, rest = own.observed_weight - w, own.x - w * x
+        valid = (rows >= 0) & ((weight > 0) | (rows == 0))
         if own.error is None:
-            sound &= rest >= -1e-9 * own.x
-            rest = without_dust(rest, own.x)
+            valid &= rest >= -1e-9 * own.x
+            rest = clear_residue(rest, own.x)
         error = None if own.error is None else own.error[None]
-        rest = np.where(sound, np.where(rows > 0, rest, 0.0), np.nan)
-        return Sums(rows[None], np.where(rows > 0, seen, 0.0)[None], rest[None], error)
+        rest = np.where(valid, np.where(rows > 0, rest, 0.0), np.nan)
+        return Sums(rows[None], np.where(rows > 0, weight, 0.0)[None], rest[None], error)
 
     def view(self, k: int, n_views: int) -> Sums:
-        """The sums of one view of the cells, of those that lie side by side."""
-        return self._each(lambda a: a if a.shape[1] == 1 else a[:, k::n_views])
+        """Sums of view k, out of `n_views` adjacent views per column."""
+        return self._map_arrays(lambda a: a if a.shape[1] == 1 else a[:, k::n_views])
 
     def reindexed(self, position: Positions, n_classes: int) -> Sums:
-        """Lay the classes out among `n_classes`; the others are empty."""
-        return self._each(lambda a: reindex_classes(a, position, n_classes))
+        """Move class k to position[k] of `n_classes` classes; the other classes are empty."""
+        return self._map_arrays(lambda a: reindex_classes(a, position, n_classes))
 
     def select_classes(self, position: Positions) -> Sums:
-        """Keep these classes only."""
-        return self._each(lambda a: a[position])
+        """Keep only these classes."""
+        return self._map_arrays(lambda a: a[position])
 
     def select_columns(self, columns: Positions) -> Sums:
-        """Keep these columns, in this order."""
+        """Keep only these columns, in this order."""
         shape = self.x.shape
-        return self._each(lambda a: np.broadcast_to(a, shape)[:, columns])
+        return self._map_arrays(lambda a: np.broadcast_to(a, shape)[:, columns])
 
     @staticmethod
     def interleave(parts: list[Sums]) -> Sums:
-        """Put the views of every column side by side; none of them is ever negative."""
+        """Combine views of the same columns, one `Sums` per view, so that the views of a column are adjacent.
+
+        Only for non-negative views: the result has no `error`.
+        """
         wide = [
             [np.broadcast_to(getattr(p, name), p.x.shape) for p in parts]
             for name in ("rows", "observed_weight", "x")
@@ -127,7 +130,7 @@ class Sums(Additive):
 
     @staticmethod
     def concatenate(parts: list[Sums]) -> Sums:
-        """Put the columns of several side by side."""
+        """Concatenate the columns of several statistics."""
         names = (
             ("rows", "observed_weight", "x")
             if parts[0].error is None

@@ -1,4 +1,4 @@
-"""Supports: which cells a family can take, declared as data."""
+"""Supports: the cells that a family accepts, declared as data."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from sunrise.statistics.terms import Term, X
 
 @dataclass(frozen=True)
 class Support:
-    """The cells a family can take, and how one is read.
+    """The cells that a family accepts, and how a cell is converted before it is summed.
 
-    Drives validation, error texts and random test data.
+    Validation, error messages and random test data all follow from it.
 
     >>> COUNTS.lowest, COUNTS.highest
     (0.0, inf)
@@ -24,31 +24,31 @@ class Support:
     text: str
     lowest: float = -math.inf
     highest: float = math.inf
-    #: Cells are whole numbers.
+    #: True if cells must be whole numbers.
     whole: bool = False
-    #: Where given, a cell is read as 1 if it is above this threshold, else as 0.
+    #: Optional threshold: a cell is read as 1 if it is greater, otherwise as 0.
     above: float | None = None
-    #: What of a cell is added up and weighed: itself, its logarithm, ... A column has as many views.
+    #: Functions of a cell to sum: x itself, log x, ... Every function is one view, a column of its own in the sums.
     views: tuple[Term, ...] = (X,)
-    #: Where given, (low, high, cells): a value is kept as shares of the two nodes of this grid about it.
+    #: Optional grid (low, high, cells): a value is stored as weights of the two grid nodes around it.
     grid: tuple[float, float, int] | None = None
 
     @property
     def plain(self) -> bool:
-        """Whether the one view of a cell is the cell itself."""
+        """True if the only view is x itself."""
         return self.views == (X,)
 
     @property
     def signed(self) -> bool:
-        """Whether what is added up may be negative."""
+        """True if a view of a cell can be negative."""
         return self.above is None and (self.lowest < 0 or any(view.signed for view in self.views))
 
     def read(self, x: Floats) -> Floats:
-        """Cells as they are, or above and not above the threshold."""
+        """Cells unchanged, or 1 and 0 for cells above and not above the threshold; NaN stays NaN."""
         return x if self.above is None else np.where(np.isnan(x), x, (x > self.above).astype(float))
 
     def views_of(self, x: Floats) -> Floats:
-        """The views of cells (rows x columns), those of a column side by side."""
+        """Views of cells, rows x (columns * views): the views of one column are adjacent."""
         if self.plain:
             return x
         return np.stack([view.of(x) for view in self.views], axis=2).reshape(
@@ -56,7 +56,7 @@ class Support:
         )
 
     def draw(self, rng: np.random.Generator, shape: tuple[int, ...]) -> Floats:
-        """Draw cells for tests: ordinary ones, with repeats and zeros."""
+        """Draw random cells of the support for tests, with ties and, where allowed, zeros."""
         if self.whole:
             return rng.integers(0, 4, shape).astype(float)
         if self.highest == 1.0:

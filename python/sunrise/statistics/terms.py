@@ -1,4 +1,4 @@
-"""Terms: the functions of a cell that a family adds up when fitting and weighs when scoring."""
+"""Terms: the functions of a cell whose sums are the sufficient statistics and whose weighted sum is the score."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from scipy.special import gammaln
 
 @dataclass(frozen=True)
 class Term:
-    """One function of a cell, the same formula for every kind of array.
+    """One function of a cell, elementwise on arrays.
 
     >>> X2.of(3.0)
     9.0
@@ -20,14 +20,14 @@ class Term:
 
     name: str
     of: Callable[[Any], Any]
-    #: Whether it may be negative where x is not.
+    #: True if the function can be negative for x >= 0.
     signed: bool = False
 
     def __repr__(self) -> str:
         return self.name
 
 
-def _itself(x: Any) -> Any:
+def _identity(x: Any) -> Any:
     return x
 
 
@@ -35,7 +35,7 @@ def _squared(x: Any) -> Any:
     return x * x
 
 
-def _log_of_rest(x: Any) -> Any:
+def _log_one_minus(x: Any) -> Any:
     return np.log1p(-x)
 
 
@@ -43,16 +43,16 @@ def _log_factorial(x: Any) -> Any:
     return gammaln(x + 1.0)
 
 
-X = Term("x", _itself)
+X = Term("x", _identity)
 X2 = Term("x^2", _squared)
 LOG = Term("log x", np.log, signed=True)
-LOG_REST = Term("log(1 - x)", _log_of_rest, signed=True)
+LOG_REST = Term("log(1 - x)", _log_one_minus, signed=True)
 COS = Term("cos x", np.cos, signed=True)
 SIN = Term("sin x", np.sin, signed=True)
 LOG_FACTORIAL = Term("log x!", _log_factorial)
-#: One indicator for every level of a column; its sums are counts per level.
-LEVEL = Term("level", _itself)
-#: One indicator for every count from 1 of a column, and for every total of the rows.
-COUNT = Term("count", _itself)
-#: Every value of a column itself; what is kept of it are the different ones, and how often each was there.
-VALUE = Term("value", _itself)
+#: One indicator per level of a column; the sums are counts per level.
+LEVEL = Term("level", _identity)
+#: One indicator per count (1, 2, ...) of a column, and one per row total.
+COUNT = Term("count", _identity)
+#: The value itself: the statistics are the distinct values of a column and their frequencies.
+VALUE = Term("value", _identity)

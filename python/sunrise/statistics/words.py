@@ -1,4 +1,4 @@
-"""Counts of words per class: documents with a word, and the sum of its scaled counts."""
+"""Word statistics per class: number of documents that contain a word, and the sum of its transformed counts."""
 
 from __future__ import annotations
 
@@ -9,25 +9,25 @@ from typing import Any
 import numpy as np
 
 from sunrise._common.arrays import Floats, Integers, Labels
-from sunrise.statistics.base import NeverSeenError, without_dust
+from sunrise.statistics.base import NeverSeenError, clear_residue
 from sunrise.statistics.counts import Counts
 from sunrise.statistics.sums import Sums
 
 
 @dataclass(frozen=True)
 class Words(Counts):
-    """The words of one column of text: in how many documents of a class each is, and the sum of what it counts there.
+    """Statistics of one column of text: documents that contain each word, and sums of the word's transformed counts.
 
-    The empty word, which no document has, comes first and stands for the documents themselves.
+    The first level is the empty word "", which no document contains: its entries count all documents of a class.
     """
 
     @classmethod
-    def of(cls, words: Labels | Callable[[], Labels], found: Integers, sums: Floats) -> Words:
-        """From words in order and classes x (1 + words), the documents of the classes first.
+    def of(cls, words: Labels | Callable[[], Labels], documents: Integers, sums: Floats) -> Words:
+        """Build from sorted words and two arrays, classes x (1 + words), whose first column is for all documents.
 
-        Words may be a function that gives them: most models never ask for a hundred thousand strings.
+        `words` may be a function that returns them: most models never need a hundred thousand Python strings.
         """
-        self = cls(np.array([0, found.shape[1]]), np.empty(0, object), found, sums)
+        self = cls(np.array([0, documents.shape[1]]), np.empty(0, object), documents, sums)
         del self.__dict__["codes"]
         object.__setattr__(self, "_words", words if callable(words) else lambda: words)
         return self
@@ -40,7 +40,7 @@ class Words(Counts):
         return codes
 
     def without_empty(self) -> Counts:
-        """Drop the words without documents; the documents themselves stay, if there are none, too."""
+        """Drop words without documents; the first level, which counts all documents, always stays."""
         keep = np.asarray(self.rows.any(axis=0))
         keep[:1] = True
         if keep.all():
@@ -49,22 +49,22 @@ class Words(Counts):
         rest = self.codes[keep], self.rows[:, keep], self.weight[:, keep]
         return Words(offsets, *rest)
 
-    def placed_like(self, other: Counts) -> Counts:
-        """Words that were counted by a vocabulary are in their places."""
+    def with_levels_of(self, other: Counts) -> Counts:
+        """Returns self: words counted with the vocabulary of `other` have its levels already."""
         return self
 
-    def known_by(self, vocabulary: Any) -> Words:
-        """The same, with the vocabulary of its words, which need not be made again."""
+    def with_vocabulary(self, vocabulary: Any) -> Words:
+        """Attach the vocabulary of the words, so that it need not be built again; returns self."""
         object.__setattr__(self, "_vocabulary", vocabulary)
         return self
 
     @property
     def vocabulary(self) -> Any:
-        """The vocabulary of its words where it is at hand, else None. What is made of these statistics has none."""
+        """The attached vocabulary, or None. Statistics computed from these (sums, differences, ...) have none."""
         return self.__dict__.get("_vocabulary")
 
     def as_counts(self, terms: Any, weight: Floats) -> Sums:
-        """The words that have a weight (NaN is none) as a block of counts, weighed."""
+        """Sums of a block of counts: the words whose weight is not NaN, times their weights."""
         use = ~np.isnan(weight)
         sums = self.sums if use.all() else self.sums[:, use]
         if not (weight[use] == 1.0).all():
@@ -74,37 +74,37 @@ class Words(Counts):
     def __sub__(self, other: Counts | Sums) -> Counts:
         if not isinstance(other, Sums):
             return super().__sub__(other)
-        # One document, added up as a row of counts: its words stay in their places.
-        taken = np.concatenate([other.rows[:, :1], other.rows * (other.x > 0)], axis=1)
+        # Leave-one-out subtracts one document as a row of counts over the same words.
+        removed = np.concatenate([other.rows[:, :1], other.rows * (other.x > 0)], axis=1)
         sums = np.concatenate([other.observed_weight[:, :1], other.x], axis=1)
-        rows = self.rows - taken
+        rows = self.rows - removed
         if (rows < 0).any():
-            raise NeverSeenError("more documents are to be taken out than were seen")
+            raise NeverSeenError("there are more documents with a word than fitted ones")
         return replace(
-            self, rows=rows, weight=np.where(rows > 0, without_dust(self.weight - sums, self.weight), 0.0)
+            self, rows=rows, weight=np.where(rows > 0, clear_residue(self.weight - sums, self.weight), 0.0)
         )
 
     @property
     def words(self) -> Labels:
-        """The words, sorted."""
+        """Words, sorted."""
         return self.codes[1:]
 
     @property
-    def found(self) -> Integers:
-        """Documents with every word, classes x words."""
+    def documents_with_word(self) -> Integers:
+        """Number of documents that contain each word, classes x words."""
         return self.rows[:, 1:]
 
     @property
     def sums(self) -> Floats:
-        """What every word counts, classes x words."""
+        """Sum of the transformed counts of each word, classes x words."""
         return self.weight[:, 1:]
 
     @property
     def documents(self) -> Integers:
-        """Documents of every class."""
+        """Number of documents of every class."""
         return np.asarray(self.rows[:, :1].sum(axis=1))
 
     @property
     def observed(self) -> Integers:
-        """Documents, as rows."""
+        """Number of observed documents, as an array of one column."""
         return np.asarray(self.rows[:, :1].sum(axis=0))

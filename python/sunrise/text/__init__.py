@@ -1,4 +1,4 @@
-"""From raw texts to sparse counts of their words."""
+"""Tokenisation: raw texts to sparse word counts, with a vocabulary or with hashing."""
 
 from sunrise.text.counter import Counted, WordCounter
 from sunrise.text.vocabulary import Vocabulary

@@ -1,7 +1,7 @@
-"""What this Python knows of characters, as tables for the native code.
+"""Python's character tables for the native tokeniser.
 
-Unicode grows with every version, and Rust's and Python's need not be the same. Whoever counts words in Python
-expects Python's `str.lower` and the `\\w` of its regular expressions, so that is what the native code is told.
+Python and Rust may implement different versions of Unicode. Users expect Python's `str.lower` and the `\\w` of its
+regular expressions, so the native code receives Python's tables.
 """
 
 from __future__ import annotations
@@ -18,36 +18,36 @@ from sunrise import _native
 
 @cache
 def alphabet() -> _native.Alphabet:
-    """The tables, made when a text that is not ASCII is first seen (some 50 ms)."""
-    points = np.arange(sys.maxunicode + 1, dtype="<u4")
-    everything = points.tobytes().decode("utf-32-le", "surrogatepass")
+    """Build the tables, about 50 ms; called for the first text that is not ASCII."""
+    code_points = np.arange(sys.maxunicode + 1, dtype="<u4")
+    all_characters = code_points.tobytes().decode("utf-32-le", "surrogatepass")
     return _native.Alphabet(
-        [match.span() for match in re.finditer(r"\w+", everything)],
-        [match.start() for match in re.finditer(r"\s", everything)],
-        _lowered(everything),
+        [match.span() for match in re.finditer(r"\w+", all_characters)],
+        [match.start() for match in re.finditer(r"\s", all_characters)],
+        _lowercase_table(all_characters),
     )
 
 
-def _lowered(everything: str) -> list[tuple[int, list[int]]]:
-    """Characters that lower-casing changes, and what they become."""
-    # Capital sigma depends on its neighbours, and texts that hold one are lower-cased by Python itself. The dotted
-    # capital I is the one that becomes two characters; without these, places stay what they are.
-    single = everything.replace("\u03a3", ".").replace("\u0130", ".")
+def _lowercase_table(all_characters: str) -> list[tuple[int, list[int]]]:
+    """Code points that `str.lower` changes, and the code points of the result."""
+    # The lower case of capital sigma depends on its neighbours: Python itself lower-cases texts that contain one. The
+    # dotted capital I is the only character whose lower case has two characters; without it, positions do not shift.
+    single = all_characters.replace("\u03a3", ".").replace("\u0130", ".")
     lowered = single.lower()
-    if len(lowered) == len(everything):
+    if len(lowered) == len(all_characters):
         before, after = (
             np.frombuffer(text.encode("utf-32-le", "surrogatepass"), "<u4") for text in (single, lowered)
         )
         changed = [*np.flatnonzero(before != after).tolist(), 0x130]
-    else:  # a Unicode of the future
-        changed = list(range(len(everything)))
-    return [(place, [ord(c) for c in everything[place].lower()]) for place in changed]
+    else:  # later versions of Unicode may have more of these characters
+        changed = list(range(len(all_characters)))
+    return [(point, [ord(c) for c in all_characters[point].lower()]) for point in changed]
 
 
-def prepared(text: str, lowercase: bool, strip_accents: str | None) -> str:
-    """A text in lower case and without accents, as scikit-learn does it.
+def normalise_text(text: str, lowercase: bool, strip_accents: str | None) -> str:
+    """Lower-case a text and strip its accents, as scikit-learn does.
 
-    >>> prepared("Élan vital", True, "unicode")
+    >>> normalise_text("Élan vital", True, "unicode")
     'elan vital'
     """
     if lowercase:

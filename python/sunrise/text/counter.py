@@ -14,53 +14,53 @@ from numpy.typing import NDArray
 from sunrise import _native
 from sunrise._common.arrays import Floats
 from sunrise._common.threads import SMALL, threads
-from sunrise.text.alphabet import alphabet, prepared
+from sunrise.text.alphabet import alphabet, normalise_text
 from sunrise.text.texts import as_texts
 from sunrise.text.vocabulary import Vocabulary
 
 
 @dataclass(frozen=True, eq=False)
 class Counted:
-    """Counts of tokens, a sparse matrix with a row for every text and a column for every word.
+    """Token counts: a sparse matrix (CSR) with a row per text and a column per word.
 
-    Row i has the columns `indices[indptr[i]:indptr[i + 1]]`, in order and each once, and their counts in `data`.
+    Row i has the sorted, distinct columns `indices[indptr[i]:indptr[i + 1]]`; `data` holds their counts.
     """
 
     indptr: NDArray[np.int64]
     indices: NDArray[np.int32]
     data: Floats
-    #: Tokens of every text, known or not.
+    #: Number of tokens of every text, including tokens outside the vocabulary.
     lengths: NDArray[np.int64]
-    #: Texts that are not there (None, NaN, null); they have no tokens.
+    #: True for missing texts (None, NaN, null); they have no tokens.
     missing: NDArray[np.bool_]
-    #: The words of the columns; None where columns are hashes.
+    #: Words of the columns; None if columns are hashes.
     vocabulary: Vocabulary | None = field(repr=False)
     n_columns: int
     _derived: dict[Any, Any] = field(default_factory=dict, init=False, repr=False)
 
     def derive(self, key: Any, make: Callable[[], Any]) -> Any:
-        """Return a value derived from the counts; it is made once for each key."""
+        """Return a value derived from the counts; `make` computes it once per key."""
         if key not in self._derived:
             self._derived[key] = make()
         return self._derived[key]
 
     @property
     def n_rows(self) -> int:
-        """How many texts there are."""
+        """Number of texts."""
         return len(self.lengths)
 
     @property
     def words(self) -> NDArray[np.object_] | None:
-        """The words of the columns, sorted by code point where they were found here; None where columns are hashes."""
+        """Words of the columns; sorted by code point unless a vocabulary was given; None if columns are hashes."""
         return None if self.vocabulary is None else self.vocabulary.words
 
     @property
     def distinct(self) -> NDArray[np.int64]:
-        """How many columns of every row are not zero."""
+        """Number of nonzero columns of every row."""
         return np.diff(self.indptr)
 
     def select_rows(self, rows: NDArray[Any]) -> Counted:
-        """The counts of these rows, in this order; some may be there several times."""
+        """Counts of these rows, in this order; a row may be repeated."""
         matrix = self.matrix[rows]
         return replace(
             self,
@@ -73,7 +73,7 @@ class Counted:
 
     @property
     def matrix(self) -> Any:
-        """The counts as SciPy's sparse array."""
+        """Counts as a SciPy sparse array (`csr_array`)."""
         from scipy.sparse import csr_array
 
         small = len(self.data) <= np.iinfo(np.int32).max
@@ -85,20 +85,21 @@ class Counted:
 
 @dataclass(frozen=True)
 class WordCounter:
-    """Counts the words of raw texts; as it stands, with the result of scikit-learn's CountVectorizer.
+    """Counts the words of raw texts; the defaults give the result of scikit-learn's CountVectorizer.
 
-    - `analyzer`: what is counted: "word" (two characters or more: letters, digits and underscores), "char", or
-      "char_wb" (characters within words, which have a blank on either side).
-    - `ngram_range`: how many of these, one after the other, are counted together: at least and at most.
-    - `lowercase`: whether texts are lower-cased first.
-    - `strip_accents`: None, "unicode" (letters without their accents) or "ascii" (what remains of them in ASCII).
-    - `stop_words`: words that are left out before n-grams are formed; for the analyzer "word" only.
-    - `min_df`, `max_df`: words in fewer or more texts are left out of what is found: a number of texts, or a share of
-      them as a float. `max_features`: of the others only so many are kept, those that occur most often.
-    - `binary`: whether a word that occurs counts 1, however often it does.
-    - `hash_bits`: where given, the column of a token is a hash of it, and there is no vocabulary: memory is bounded,
-      and texts can be counted before others are known. The hash is h ^ (h >> 32) of the 64-bit FNV-1a h of the
-      token's UTF-8, its lowest `hash_bits` bits, on every machine and in every version.
+    - `analyzer`: the kind of token: "word" (two or more letters, digits or underscores), "char" (characters), or
+      "char_wb" (characters within words, padded with a blank on both sides).
+    - `ngram_range`: smallest and largest number of consecutive tokens that are counted together.
+    - `lowercase`: convert texts to lower case first.
+    - `strip_accents`: None, "unicode" (remove accents from letters) or "ascii" (also drop all other non-ASCII
+      characters).
+    - `stop_words`: words to remove before n-grams are formed; only for the analyzer "word".
+    - `min_df`, `max_df`: drop words that occur in fewer or more texts than this: a number of texts, or a proportion
+      of them as a float. `max_features`: keep only this many of the remaining words, the most frequent ones.
+    - `binary`: count a word at most once per text.
+    - `hash_bits`: use a hash of the token as its column instead of a vocabulary. Memory is then bounded, and batches
+      of texts can be counted independently. The column is the lowest `hash_bits` bits of h ^ (h >> 32), where h is the
+      64-bit FNV-1a hash of the token's UTF-8 bytes; it is the same on every machine and in every version.
 
     >>> counted = WordCounter().count(["The cat and the dog", "dog days"])
     >>> counted.words.tolist()
@@ -141,7 +142,7 @@ class WordCounter:
             raise ValueError(f"max_features must be a whole number above 0, not {self.max_features!r}")
         if self.prunes and self.hash_bits is not None:
             raise ValueError(
-                "with hash_bits no words are found; min_df, max_df and max_features are not for it"
+                "with hash_bits there is no vocabulary to prune; remove min_df, max_df and max_features, or hash_bits"
             )
         object.__setattr__(self, "ngram_range", (int(bounds[0]), int(bounds[1])))
         if self.stop_words is not None:
@@ -151,33 +152,33 @@ class WordCounter:
 
     @property
     def prunes(self) -> bool:
-        """Whether words are left out for being rare or frequent."""
+        """True if rare or frequent words are dropped."""
         return (self.min_df, self.max_df, self.max_features) != (1, 1.0, None)
 
     @cached_property
     def _native(self) -> _native.TextCounter:
         return _native.TextCounter(
             self.analyzer,
-            (min(self.ngram_range[0], _FAR), min(self.ngram_range[1], _FAR)),
+            (min(self.ngram_range[0], _MAX_NGRAM), min(self.ngram_range[1], _MAX_NGRAM)),
             bool(self.lowercase),
             None if self.stop_words is None else list(self.stop_words),
             bool(self.binary),
             None if self.hash_bits is None else int(self.hash_bits),
             alphabet,
-            partial(prepared, lowercase=bool(self.lowercase), strip_accents=self.strip_accents),
+            partial(normalise_text, lowercase=bool(self.lowercase), strip_accents=self.strip_accents),
             self.strip_accents is not None,
         )
 
     def __getstate__(self) -> dict[str, Any]:
-        # Native objects stay where they are; they are made again when needed.
+        # The native object cannot be pickled; it is built again when needed.
         return {setting.name: getattr(self, setting.name) for setting in fields(self)}
 
     def count(self, texts: Any, vocabulary: Vocabulary | None = None, n_jobs: int | None = None) -> Counted:
-        """Count the tokens of texts; with a vocabulary, only those in it.
+        """Count the tokens of texts; with a vocabulary, only the tokens in it.
 
-        `texts` are a list, a tuple or an array of str (or bytes of UTF-8), a column of pandas, polars or pyarrow, whose
-        strings are read where they lie, or the path of a file, each line of which is a text. None, NaN and null are
-        missing texts.
+        `texts` is a list, a tuple or an array of str (or UTF-8 bytes), a column of pandas, polars or pyarrow (Arrow
+        strings are read without a copy), or the path of a file with one text per line. None, NaN and null are missing
+        texts.
         """
         if vocabulary is not None:
             if self.hash_bits is not None:
@@ -186,29 +187,29 @@ class WordCounter:
                 raise TypeError(
                     f"vocabulary must be a Vocabulary, not {type(vocabulary).__name__}; pass Vocabulary(words)"
                 )
-        return self._counted(as_texts(texts), vocabulary, n_jobs)
+        return self._count(as_texts(texts), vocabulary, n_jobs)
 
-    def _counted(self, texts: Any, vocabulary: Vocabulary | None, n_jobs: int | None) -> Counted:
-        # How much work it is, only the native code sees; one text is never shared out.
+    def _count(self, texts: Any, vocabulary: Vocabulary | None, n_jobs: int | None) -> Counted:
+        # Only the native code knows the lengths of the texts, so SMALL stands for the work. One text uses one thread.
         n_threads = threads(n_jobs, SMALL) if len(texts) > 1 else 1
-        known = None if vocabulary is None else vocabulary.native
-        c = self._native.count(texts, known, n_threads)
+        words = None if vocabulary is None else vocabulary.native
+        c = self._native.count(texts, words, n_threads)
         if c.words is not None:
             vocabulary = Vocabulary.of(c.words)
-        columns = len(vocabulary) if vocabulary is not None else 1 << (self.hash_bits or 0)
-        counted = Counted(c.indptr, c.indices, c.data, c.lengths, c.missing, vocabulary, columns)
-        return self._pruned(counted) if c.words is not None and self.prunes else counted
+        n_columns = len(vocabulary) if vocabulary is not None else 1 << (self.hash_bits or 0)
+        counted = Counted(c.indptr, c.indices, c.data, c.lengths, c.missing, vocabulary, n_columns)
+        return self._prune(counted) if c.words is not None and self.prunes else counted
 
-    def _pruned(self, counted: Counted) -> Counted:
-        """The counts of words that are neither too rare nor too frequent."""
-        n, texts = counted.n_rows, np.bincount(counted.indices, minlength=counted.n_columns)
+    def _prune(self, counted: Counted) -> Counted:
+        """Drop words that are too rare or too frequent, by `min_df`, `max_df` and `max_features`."""
+        n, n_texts = counted.n_rows, np.bincount(counted.indices, minlength=counted.n_columns)
         low, high = (
             limit if isinstance(limit, Integral) else limit * n for limit in (self.min_df, self.max_df)
         )
-        keep = (texts >= low) & (texts <= high)
+        keep = (n_texts >= low) & (n_texts <= high)
         if self.max_features is not None and keep.sum() > self.max_features:
-            times = np.bincount(counted.indices, counted.data, counted.n_columns)
-            order = np.argsort(-times[keep], kind="stable")
+            frequency = np.bincount(counted.indices, counted.data, counted.n_columns)
+            order = np.argsort(-frequency[keep], kind="stable")
             keep[np.flatnonzero(keep)[order[self.max_features :]]] = False
         matrix, words = counted.matrix[:, keep], counted.words
         return replace(
@@ -221,8 +222,8 @@ class WordCounter:
         )
 
 
-#: More items than a text can have; n-grams beyond are not there.
-_FAR = 1 << 62
+#: More tokens than a text can have: a longer n-gram cannot occur, and this fits in 64 bits.
+_MAX_NGRAM = 1 << 62
 
 
 def _is_whole(number: object) -> bool:

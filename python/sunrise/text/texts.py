@@ -1,4 +1,4 @@
-"""Texts, in whatever they come."""
+"""Conversion of lists, arrays, columns and files to texts for the native code."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sunrise import _native
 
 
 def as_texts(texts: Any) -> list[Any] | _native.ArrowColumn:
-    """Texts as the native code reads them: a list of str, bytes and missing ones, or an Arrow column.
+    """Convert texts to the input of the native code: a list of str, bytes and missing values, or an Arrow column.
 
     >>> as_texts(np.array(["one", "two"]))
     ['one', 'two']
@@ -29,20 +29,21 @@ def as_texts(texts: Any) -> list[Any] | _native.ArrowColumn:
             "for one text pass [text]"
         )
     if isinstance(texts, np.ndarray):
-        return _of_array(texts)
+        return _from_array(texts)
     if hasattr(texts, "dtype") and hasattr(texts, "to_numpy") and hasattr(texts, "array"):
-        return _of_pandas(texts)
+        return _from_pandas(texts)
     if hasattr(texts, "__arrow_c_stream__") or hasattr(texts, "__arrow_c_array__"):
         return _native.arrow_column(texts)
     if isinstance(texts, list | tuple | Iterator) or hasattr(texts, "__getitem__"):
         return list(texts)
     raise TypeError(
-        f"texts must be a list, an array or a column of str, and this is of type {type(texts).__name__}"
+        f"texts must be a list, an array or a column of str, and this is of type {type(texts).__name__}; "
+        "pass a list of str"
     )
 
 
 def lines_of(path: PathLike[str]) -> list[bytes]:
-    """The lines of a file, each a text; a file that ends in .gz is unpacked.
+    """Lines of a file, one text each; a file name that ends in .gz is decompressed.
 
     >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
@@ -56,11 +57,11 @@ def lines_of(path: PathLike[str]) -> list[bytes]:
     data = gzip.decompress(file.read_bytes()) if file.suffix == ".gz" else file.read_bytes()
     lines = data.split(b"\n")
     if not lines[-1]:
-        lines.pop()  # the last line ends as all others do
+        lines.pop()  # a newline ends the last line, so no text follows it
     return [line.removesuffix(b"\r") for line in lines]
 
 
-def _of_array(array: Any) -> list[Any]:
+def _from_array(array: Any) -> list[Any]:
     if array.ndim != 1:
         raise ValueError(
             f"texts must be one-dimensional, and this array has shape {array.shape}; pass one column of it"
@@ -73,11 +74,11 @@ def _of_array(array: Any) -> list[Any]:
     return texts
 
 
-def _of_pandas(series: Any) -> list[Any] | _native.ArrowColumn:
+def _from_pandas(series: Any) -> list[Any] | _native.ArrowColumn:
     dtype = series.dtype
     if hasattr(dtype, "categories"):
-        names = [*series.array.categories, None]  # code -1, the last, is missing
-        return [names[code] for code in series.array.codes.tolist()]
+        categories = [*series.array.categories, None]  # code -1, a missing text, selects None
+        return [categories[code] for code in series.array.codes.tolist()]
     if getattr(dtype, "storage", "") == "pyarrow" or hasattr(dtype, "pyarrow_dtype"):
         return _native.arrow_column(series.array.__arrow_array__())
-    return _of_array(series.to_numpy())
+    return _from_array(series.to_numpy())

@@ -1,4 +1,4 @@
-"""Words and their columns."""
+"""Vocabulary: the mapping from words to columns."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from sunrise import _native
 
 
 class Vocabulary:
-    """Words and their columns: word k of the list has column k.
+    """Mapping from words to columns: word k of the list has column k.
 
-    It is made once and used for any number of texts; looking up words in it costs the same whatever its size.
+    Build it once and use it for any number of texts; a lookup takes constant time.
 
     >>> vocabulary = Vocabulary(["cat", "dog"])
     >>> len(vocabulary), "dog" in vocabulary, vocabulary.column("dog")
@@ -29,18 +29,18 @@ class Vocabulary:
 
     @classmethod
     def of(cls, native: _native.Words) -> Vocabulary:
-        """The vocabulary that the native code has found."""
+        """Wrap a vocabulary that the native code built."""
         self = cls.__new__(cls)
         self.native = native
         return self
 
     @cached_property
     def words(self) -> NDArray[np.object_]:
-        """The words, by column."""
+        """Words, in the order of their columns."""
         return self.native.words()
 
     def column(self, word: str) -> int:
-        """The column of a word; -1 where it is unknown."""
+        """Column of a word; -1 if the word is unknown."""
         return self.native.find(word)
 
     def __len__(self) -> int:
