@@ -359,7 +359,7 @@ def test_errors_name_the_remedy():
         sr.NaiveBayes("bernoulli", unlabelled="em").fit(X, labels, (np.arange(60) >= 30).astype(float))
     model = sr.NaiveBayes("bernoulli", unlabelled="em").fit(X, labels)
     for learn in (model.partial_fit, model.forget):
-        with pytest.raises(ValueError, match="only fit learns from rows without one"):
+        with pytest.raises(ValueError, match="Only fit learns from rows without a label"):
             learn(X, labels)
     for wrong in (0.0, 1.5, "half"):
         with pytest.raises(ValueError, match="unlabelled_weight"):

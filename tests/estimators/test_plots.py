@@ -111,7 +111,7 @@ def test_axes_may_be_given(fitted):
     display = DensityDisplay.from_estimator(model, X, y, columns=["wind", "hair"], ax=axes)
     assert display.figure_ is figure and display.axes_.tolist() == axes.tolist()
     assert [t.get_text() for t in axes[0].get_legend().get_texts()] == ["a", "b"]
-    with pytest.raises(ValueError, match="2 columns to draw, and ax has room for 1"):
+    with pytest.raises(ValueError, match="ax has 1 axes for 2 columns"):
         display.plot(ax=axes[0])
     assert display.plot().figure_ is not figure
 
@@ -164,17 +164,17 @@ def test_many_levels_and_many_classes():
 
 def test_what_cannot_be_drawn_is_told(fitted):
     model, X, y = fitted
-    with pytest.raises(ValueError, match="'nothing' is no column of this model. To draw are: height"):
+    with pytest.raises(ValueError, match="'nothing' is not a column of this model. Columns to plot: height"):
         DensityDisplay.from_estimator(model, X, y, columns=["nothing"])
-    with pytest.raises(ValueError, match="'z' is none of the classes"):
+    with pytest.raises(ValueError, match="'z', which is not one of the classes"):
         DensityDisplay.from_estimator(model, X, np.where(y == "a", "z", y))
     counts = MultinomialNB().fit([[1, 0], [0, 2]], ["a", "b"])
-    with pytest.raises(ValueError, match="there is nothing to draw"):
+    with pytest.raises(ValueError, match="there is nothing to plot"):
         DensityDisplay.from_estimator(counts, [[1, 0], [0, 2]], ["a", "b"])
     with pytest.raises(ValueError, match="'x0' has no distribution of its own"):
         DensityDisplay.from_estimator(counts, [[1, 0], [0, 2]], ["a", "b"], columns=["x0"])
     text = NaiveBayes({"text": "text"}).fit({"text": ["red wine", "dark beer"]}, ["a", "b"])
-    with pytest.raises(ValueError, match="nothing to draw"):
+    with pytest.raises(ValueError, match="nothing to plot"):
         DensityDisplay.from_estimator(text, {"text": ["red wine", "dark beer"]}, ["a", "b"])
 
 

@@ -108,7 +108,7 @@ def test_a_selector_goes_by_name_and_checks_what_it_gets():
     ):
         assert list(selector.transform(table).columns) == ["b"]
     assert selector.transform([{"b": 1, "a": 2.0}]) == [{"b": 1}]
-    with pytest.raises(ValueError, match="'b' is missing"):
+    with pytest.raises(ValueError, match="'b' was selected in fit and is missing"):
         selector.transform(frame[["a"]])
     with pytest.raises(ValueError, match="expecting 3 features"):
         selector.transform(np.zeros((2, 50)))

@@ -309,7 +309,7 @@ def test_weights_are_rows_and_units_do_not_matter(how, seed, factor, shift):
 
 def test_a_small_first_batch_is_told():
     X, y = two_columns(30)
-    with pytest.warns(sr.FirstBatchWarning, match=r"edges of bins for good.*2 columns.*30 rows"):
+    with pytest.warns(sr.FirstBatchWarning, match=r"fixes families and bin edges.*2 columns.*30 rows"):
         NaiveBayes("binned").partial_fit(X, y)
     with pytest.warns(sr.FirstBatchWarning):
         NaiveBayes(Binned("mdl")).partial_fit(X, y)

@@ -581,7 +581,7 @@ def test_given_alphas_go_with_their_classes_and_cannot_be_updated():
     ):
         with pytest.raises(ValueError, match="made from given alphas"):
             update()
-    with pytest.raises(ValueError, match="all 0"):
+    with pytest.raises(ValueError, match="all are 0"):
         DirichletMultinomialNB.from_parameters([[0.0, 0.0]], classes=["a"])
     x, y = two_classes(RNG, 5)
     given = DirichletMultinomialNB(alpha=np.ones((2, 5))).fit(x, y)

@@ -77,16 +77,16 @@ def test_complement_of_given_shares():
     ("make", "message"),
     [
         (lambda: BernoulliNB.from_parameters([[0.5], [1.5]], classes=[0, 1]), r"feature_prob\[1, 0\] is 1.5"),
-        (lambda: BernoulliNB.from_parameters([[0.5]], classes=[0, 1]), "one row for each of 2 classes"),
+        (lambda: BernoulliNB.from_parameters([[0.5]], classes=[0, 1]), "one row for each of the 2 classes"),
         (lambda: MultinomialNB.from_parameters([[0.5, 0.4]], classes=["x"]), "must sum to 1 in every class"),
         (lambda: GaussianNB.from_parameters([[0.0]], [[-1.0]], classes=[0]), r"var\[0, 0\] is -1"),
         (lambda: GaussianNB.from_parameters([[np.nan]], [[1.0]], classes=[0]), r"theta\[0, 0\] is nan"),
-        (lambda: BernoulliNB.from_parameters([[0.5]] * 2, classes=[1, 1]), "different labels"),
+        (lambda: BernoulliNB.from_parameters([[0.5]] * 2, classes=[1, 1]), "without repeated labels"),
         (lambda: BernoulliNB.from_parameters([[0.5]], classes=[0], class_prior=[0.9]), "sum to 1"),
         (lambda: BernoulliNB.from_parameters([[0.5]], classes=[0], rows=0), "rows must be positive"),
         (
             lambda: BernoulliNB.from_parameters([[0.5]], classes=[0], feature_names=["a", "b"]),
-            "must name 1 columns",
+            "one name for each of the 1 columns",
         ),
     ],
 )

@@ -95,7 +95,7 @@ def lay(X, layout):
 def support(kind):
     """The cells a model takes."""
     if kind not in TABLES:
-        return ALL[kind]()._takes
+        return ALL[kind]()._support
     name = kind.split("-")[1]
     return LEVELS if name == "categorical" else FAMILIES[name]().support
 

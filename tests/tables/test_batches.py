@@ -26,7 +26,7 @@ def test_records_can_be_learned_one_by_one():
 
 
 def test_a_poor_first_batch_warns():
-    with pytest.warns(sr.FirstBatchWarning, match="it holds too little of .* for example 'age'"):
+    with pytest.warns(sr.FirstBatchWarning, match="it has too few observed cells in .* for example 'age'"):
         NaiveBayes().partial_fit({"age": [31, 40, 52], "x": [0.5, 1.5, 2.5]}, [0, 1, 0])
     NaiveBayes().partial_fit({"age": [1, 2] * 200, "x": RNG.normal(size=400)}, [0, 1] * 200)
 

@@ -154,8 +154,8 @@ def test_models_of_text_can_be_kept_and_cloned():
     "texts, match",
     [
         ("one string", "list of documents"),
-        ({"a": TEXTS}, "documents themselves"),
-        (np.zeros((3, 2)), "documents themselves"),
+        ({"a": TEXTS}, "list, array or Series of strings, not a table"),
+        (np.zeros((3, 2)), "list, array or Series of strings, not a table"),
     ],
 )
 def test_what_are_no_documents_is_refused(texts, match):
@@ -313,10 +313,10 @@ def test_alpha_by_evidence_and_intervals_of_plain_counts():
     ("settings", "said"),
     [
         ({"model": "bernoulli", "idf": 1.0}, "whole words"),
-        ({"norm": True}, 'norm is for model="complement"'),
+        ({"norm": True}, 'norm=True needs model="complement"'),
         ({"model": "poisson"}, "model"),
         ({"model": "dirichlet_multinomial", "min_df": 2}, "max_features are not for it"),
-        ({"model": "dirichlet_multinomial", "alpha": 0.1}, "finds its alphas"),
+        ({"model": "dirichlet_multinomial", "alpha": 0.1}, "estimates its alphas"),
     ],
 )
 def test_settings_that_do_not_go_together_are_refused(settings, said):

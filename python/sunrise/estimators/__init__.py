@@ -1,7 +1,7 @@
-"""Estimators: `NaiveBayes` for whole tables, and one scikit-learn estimator for each model of a single family.
+"""Estimators: `NaiveBayes` for tables with mixed column types, and one scikit-learn estimator per single family.
 
-`naive_bayes.py` has the only fit, partial_fit, forget, merge and predict of the library; the other estimators inherit
-them and add a signature, fitted attributes and `from_parameters`.
+`learning.py` contains the only fit, partial_fit, forget and merge of the library, `prediction.py` the only predict. The
+single-family estimators inherit these methods and add a constructor, fitted attributes and `from_parameters`.
 """
 
 from sunrise.estimators.bernoulli_nb import BernoulliNB

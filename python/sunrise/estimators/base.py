@@ -1,7 +1,7 @@
-"""What all estimators share: their state, how they read tables, and how rows are encoded for a fitted model.
+"""Base class of all estimators: the fitted state, reading of tables, and encoding of rows for a fitted model.
 
-A model is its statistics and its settings. Everything shown or used in prediction is derived from them by
-`FittedModel`, which is made anew whenever either changes.
+The state of an estimator consists of its settings and its statistics. `FittedModel` derives parameters and scores from
+both, and is rebuilt whenever one of them changes.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from sunrise.model.schema import Schema
 from sunrise.model.settings import Settings
 from sunrise.statistics.model import Stats
 
-#: Attributes that a fit sets besides those of scikit-learn.
+#: Attributes that fit sets and that `_set_unfitted` deletes.
 _FITTED_STATE = (
     "stats_",
     "classes_",
@@ -40,7 +40,7 @@ _FITTED_STATE = (
 
 
 class Estimator(BaseEstimator):  # type: ignore[misc]
-    """The state of a model, and how it reads tables."""
+    """Base class of all estimators: fitted state and reading of tables."""
 
     stats_: Stats
     classes_: Labels
@@ -51,21 +51,22 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
     # Settings.
 
     def _settings(self) -> Settings:
-        """Read the constructor's arguments."""
-        raise TypeError("use one of the estimators, for example NaiveBayes")
+        """Return the settings given by the constructor arguments."""
+        raise TypeError("Estimator is a base class; use an estimator, for example NaiveBayes")
 
     def _checked_settings(self) -> Settings:
+        """Validate the constructor arguments and return the settings."""
         self._validate_params()
         return self._settings()
 
-    def _calibrate_as(self) -> str | None:
-        """The kind of calibration that the user asked for."""
+    def _calibration_kind(self) -> str | None:
+        """Return the `calibrate` setting; None for estimators without it."""
         return getattr(self, "calibrate", None)
 
     # State.
 
     def _set_state(self, settings: Settings, schema: Schema, stats: Stats, announced: Labels | None) -> None:
-        """Take on new statistics."""
+        """Set new settings and statistics, and derive the fitted model from them."""
         for part, block in zip(schema.parts, stats.blocks, strict=True):
             if problem := settings.settle(part.family).find_problem(block):
                 names = getattr(self, "feature_names_in_", schema.names)
@@ -74,38 +75,45 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
                     where = f"class {stats.classes.tolist()[problem.of_class]!r}: {where}"
                 raise ValueError(f"{where} {problem.text}")
         classes = stats.classes if announced is None else labels.union(announced, stats.classes)
-        before = self.__dict__.get("_model")
-        calibration = None if before is None or before.calibration is None else before.calibration.stale_now()
+        previous = self.__dict__.get("_model")
+        calibration = None if previous is None else previous.calibration
+        if calibration is not None:  # it was fitted to the previous statistics
+            calibration = calibration.stale_now()
         model = FittedModel(settings, schema, stats, classes, calibration=calibration)
         self.__dict__.update(stats_=stats, classes_=classes, _announced=announced, _model=model)
-        self.__dict__.pop("loo_score_", None)  # it belonged to the model before
+        self.__dict__.pop("loo_score_", None)  # it was the score of the previous model
 
     def _set_unfitted(self) -> None:
+        """Return to the state before fit."""
         for name in _FITTED_STATE:
             self.__dict__.pop(name, None)
 
     def _set_class_prior(self, prior: Any) -> None:
+        """Replace the class prior; the statistics and the calibration stay."""
         model = self._model
         self.__dict__.pop("loo_score_", None)
-        rest = prior, model.calibration
-        self._model = FittedModel(model.settings, model.schema, self.stats_, model.classes, *rest)
+        self._model = FittedModel(
+            model.settings, model.schema, self.stats_, model.classes, prior, model.calibration
+        )
 
     def _set_calibration(self, calibration: Any) -> None:
         self._model = self._model.calibrated(calibration)
 
     def _copy(self) -> Any:
+        """Return a copy that shares the fitted state."""
         new = type(self)(**self.get_params())
         new.__dict__.update(self.__dict__)
         return new
 
     @contextmanager
     def _unchanged_on_failure(self) -> Iterator[None]:
-        before = self.__dict__.copy()
+        """Restore all attributes if the body raises."""
+        previous = self.__dict__.copy()
         try:
             yield
         except BaseException:
             self.__dict__.clear()
-            self.__dict__.update(before)
+            self.__dict__.update(previous)
             raise
 
     def _require_fitted(self) -> None:
@@ -119,7 +127,7 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
         return "_model" in self.__dict__
 
     def _fitted_model(self, attribute: str) -> FittedModel:
-        """The fitted model, for a property; AttributeError before fit."""
+        """Return the fitted model for a property; before fit raise AttributeError, as hasattr expects."""
         if "_model" not in self.__dict__:
             raise AttributeError(f"{type(self).__name__} has no {attribute} before it is fitted")
         return self._model
@@ -127,29 +135,30 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
     def _refuse_fixed_parameters(self) -> None:
         if self.__dict__.get("_fixed"):
             raise ValueError(
-                f"This {type(self).__name__} was made from parameters that stand for no number of rows. "
-                "Give from_parameters(..., rows=) their equivalent number of rows to update or merge it."
+                f"This {type(self).__name__} was made from parameters without rows=, so it cannot be updated or "
+                "merged. Pass from_parameters(..., rows=), the number of training rows that the parameters are worth."
             )
 
     # Tables.
 
     def _read_table(self, X: Any, fitting: bool) -> Frame:
-        """Read a table; `fitting` says whether its columns are learned or compared."""
+        """Read a table. With `fitting` its columns define the model; otherwise they must match the fitted ones."""
         return frame_of(X)
 
     def _encode(self, X: Any) -> tuple[Batch, Frame]:
-        """The cells of rows as the model scores them, and the table they came in."""
+        """Return the rows encoded for scoring, and the table with its columns in the order of the model."""
         self._require_fitted()
         return encode_rows(self._read_table(X, fitting=False), self._model, type(self).__name__)
 
     def _name_columns(self, schema: Schema) -> None:
+        """Set `n_features_in_`, and `feature_names_in_` if all column names are strings."""
         self.__dict__["n_features_in_"] = len(schema.names)
         self.__dict__.pop("feature_names_in_", None)
         if schema.is_named and all(isinstance(name, str) for name in schema.names):
             self.__dict__["feature_names_in_"] = np.array(schema.names, dtype=object)
 
     def _columns(self) -> list[str]:
-        """Names of the columns, for people."""
+        """Return the column names for display: x0, x1, ... if the columns have no names."""
         names = getattr(self, "feature_names_in_", None)
         if names is None and self._model.schema.is_named:
             names = self._model.schema.names

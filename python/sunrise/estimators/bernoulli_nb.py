@@ -1,4 +1,4 @@
-"""BernoulliNB."""
+"""BernoulliNB: naive Bayes for binary columns."""
 
 from __future__ import annotations
 
@@ -18,26 +18,43 @@ from sunrise.statistics.sums import Sums
 
 
 class BernoulliNB(DiscreteNB):
-    """Bernoulli naive Bayes: every column is a yes or a no.
+    """Naive Bayes for binary columns: each column has a Bernoulli distribution in each class.
 
-    Takes dense or sparse input with missing cells (NaN), which are left out of fit and of predict.
+    X is a dense or sparse matrix. Missing cells (NaN) are skipped in fit and in predict.
 
     Parameters
     ----------
-    alpha : float or array-like of shape (n_features,), default=1.0
-        Additive smoothing; 0 is maximum likelihood.
+    alpha : float, array-like of shape (n_features,) or "evidence", default=1.0
+        Additive (Laplace) smoothing parameter; 0 is maximum likelihood, and "evidence" chooses the alpha with the
+        largest marginal likelihood.
     force_alpha : bool, default=True
-        If False, an alpha below 1e-10 is raised to it.
+        If False, values of alpha below 1e-10 are set to 1e-10.
     binarize : float or None, default=0.0
-        A cell above it is a yes. None: cells are 0 and 1 already (or probabilities between).
+        Threshold: cells above it become 1, all others 0. None: the cells are already 0 or 1, or probabilities
+        between 0 and 1.
     fit_prior : bool, default=True
-        Learn the class probabilities; if False they are equal.
+        Estimate the class probabilities from the data. If False, all classes have the same probability.
     class_prior : array-like, dict or None, default=None
-        Given class probabilities, in the order of `classes_` or by label.
+        Class probabilities in the order of `classes_`, or a dict from label to probability. If given, `fit_prior` is
+        ignored.
     class_weight : dict, "balanced" or None, default=None
-        Weights of the classes, which multiply the weights of their rows.
+        Class weights: the weight of a class multiplies the weights of its rows. "balanced" gives every class the same
+        total weight.
     n_jobs : int or None, default=None
-        Threads; None means SUNRISE_THREADS, else OMP_NUM_THREADS, else all cores.
+        Number of threads. None: the environment variable SUNRISE_THREADS, else OMP_NUM_THREADS, else all cores.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The class labels, sorted.
+    class_count_, class_prior_ : ndarray of shape (n_classes,)
+        Total weight and probability of each class. `class_prior_` may be set.
+    class_log_prior_ : ndarray of shape (n_classes,)
+        Log probability of each class.
+    feature_count_ : ndarray of shape (n_classes, n_features)
+        Total weight of the ones.
+    feature_log_prob_ : ndarray of shape (n_classes, n_features)
+        Log probability of a one, log P(x_j = 1 | c).
 
     Examples
     --------
@@ -53,10 +70,10 @@ class BernoulliNB(DiscreteNB):
     }
 
     feature_count_ = FittedAttribute(
-        lambda self: self._model.blocks[0].x, "Weight of the ones, per class and column."
+        lambda self: self._model.blocks[0].x, "Total weight of the ones per class and column."
     )
     feature_log_prob_ = FittedAttribute(
-        lambda self: self._model.params[0].log_one, "Log probability of a one."
+        lambda self: self._model.params[0].log_one, "Log probability of a one per class and column."
     )
 
     def __init__(
@@ -93,7 +110,10 @@ class BernoulliNB(DiscreteNB):
         rows: float | None = None,
         binarize: float | None = 0.0,
     ) -> Self:
-        """Make a model from given probabilities of a yes (classes x columns), without data.
+        """Return a model with the given probabilities of a one (classes x columns), without data.
+
+        `rows` is the number of training rows that the parameters are worth; without `rows` the model predicts, but
+        cannot be updated or merged.
 
         >>> from sunrise import BernoulliNB
         >>> spam = BernoulliNB.from_parameters(

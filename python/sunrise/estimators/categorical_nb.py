@@ -1,4 +1,4 @@
-"""CategoricalNB."""
+"""CategoricalNB: naive Bayes for columns of integer category codes."""
 
 from __future__ import annotations
 
@@ -20,30 +20,48 @@ from sunrise.statistics.support import LEVELS
 
 
 class CategoricalNB(DiscreteNB):
-    """Categorical naive Bayes: every column holds level codes 0, 1, 2, ...
+    """Naive Bayes for categorical columns whose cells are integer codes 0, 1, 2, ...
 
-    Takes missing cells (NaN), which are left out of fit and of predict, and sparse input, where a cell that is
-    not stored has code 0. Only the codes that were seen take memory.
+    X is a dense or sparse matrix; in a sparse matrix a cell that is not stored has code 0. Missing cells (NaN) are
+    skipped in fit and in predict. Only the codes that occur in the training data take memory.
 
     Parameters
     ----------
-    alpha : float or array-like of shape (n_features,), default=1.0
-        Additive smoothing; 0 is maximum likelihood.
+    alpha : float, array-like of shape (n_features,) or "evidence", default=1.0
+        Additive (Laplace) smoothing parameter; 0 is maximum likelihood, and "evidence" chooses the alpha with the
+        largest marginal likelihood.
     force_alpha : bool, default=True
-        If False, an alpha below 1e-10 is raised to it.
+        If False, values of alpha below 1e-10 are set to 1e-10.
     fit_prior : bool, default=True
-        Learn the class probabilities; if False they are equal.
+        Estimate the class probabilities from the data. If False, all classes have the same probability.
     class_prior : array-like, dict or None, default=None
-        Given class probabilities, in the order of `classes_` or by label.
+        Class probabilities in the order of `classes_`, or a dict from label to probability. If given, `fit_prior` is
+        ignored.
     min_categories : int, array-like of shape (n_features,) or None, default=None
-        Least number of categories per column.
+        Minimum number of categories per column. By default the largest code of the training data plus 1.
     unseen : {"ignore", "reserve", "error"}, default="ignore"
-        What a code beyond all categories gets at predict: its factor left out, the posterior mass of one more
-        cell, or an error.
+        Treatment of a code outside the known categories in predict: "ignore" skips the cell, "reserve" gives the code
+        the posterior probability of one additional category, "error" raises a ValueError.
     class_weight : dict, "balanced" or None, default=None
-        Weights of the classes, which multiply the weights of their rows.
+        Class weights: the weight of a class multiplies the weights of its rows. "balanced" gives every class the same
+        total weight.
     n_jobs : int or None, default=None
-        Threads; None means SUNRISE_THREADS, else OMP_NUM_THREADS, else all cores.
+        Number of threads. None: the environment variable SUNRISE_THREADS, else OMP_NUM_THREADS, else all cores.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The class labels, sorted.
+    class_count_, class_prior_ : ndarray of shape (n_classes,)
+        Total weight and probability of each class. `class_prior_` may be set.
+    class_log_prior_ : ndarray of shape (n_classes,)
+        Log probability of each class.
+    n_categories_ : ndarray of shape (n_features,)
+        Number of categories of each column.
+    category_count_ : list of ndarray of shape (n_classes, n_categories of the column)
+        Total weight of each code, one array per column.
+    feature_log_prob_ : list of ndarray of shape (n_classes, n_categories of the column)
+        Log probability of each code, one array per column.
 
     Examples
     --------
@@ -54,7 +72,7 @@ class CategoricalNB(DiscreteNB):
            [0.73 , 0.27 ]])
     """
 
-    _takes = LEVELS
+    _support = LEVELS
 
     _parameter_constraints: dict[str, Any] = {
         **DiscreteNB._parameter_constraints,
@@ -71,13 +89,13 @@ class CategoricalNB(DiscreteNB):
             self._model.blocks[0].weight,
             np.zeros_like(self._model.params[0].log_other),
         ),
-        "Weight of each code, a table per column.",
+        "Total weight of each code: one array (classes x codes) per column.",
     )
     feature_log_prob_ = FittedAttribute(
         lambda self: every_code(
             self._model.params[0], self._model.params[0].log_level, self._model.params[0].log_other
         ),
-        "Log probability of each code, a table per column.",
+        "Log probability of each code: one array (classes x codes) per column.",
     )
 
     def __init__(
@@ -117,7 +135,10 @@ class CategoricalNB(DiscreteNB):
         rows: float | None = None,
         unseen: str = "ignore",
     ) -> Self:
-        """Make a model from given probabilities, a table (classes x categories) per column, without data.
+        """Return a model with the given probabilities, one table (classes x categories) per column, without data.
+
+        `rows` is the number of training rows that the parameters are worth; without `rows` the model predicts, but
+        cannot be updated or merged.
 
         >>> from sunrise import CategoricalNB
         >>> model = CategoricalNB.from_parameters([[[0.5, 0.3, 0.2], [0.2, 0.2, 0.6]]], classes=["a", "b"])
@@ -126,7 +147,7 @@ class CategoricalNB(DiscreteNB):
         """
         given = given_parameters(classes, class_prior, rows)
         if len(feature_prob) == 0:
-            raise ValueError("feature_prob must hold a table of probabilities for each column")
+            raise ValueError("feature_prob is empty; it must contain one table of probabilities per column")
         tables = [given.shares(f"feature_prob[{j}]", table) for j, table in enumerate(feature_prob)]
         sizes = np.array([table.shape[1] for table in tables], dtype=np.int64)
         weight = np.concatenate(tables, axis=1) * given.observed_weight

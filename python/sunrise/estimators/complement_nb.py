@@ -1,4 +1,4 @@
-"""ComplementNB."""
+"""ComplementNB: complement naive Bayes for counts."""
 
 from __future__ import annotations
 
@@ -18,25 +18,43 @@ from sunrise.statistics.support import COUNTS
 
 
 class ComplementNB(DiscreteNB):
-    """Complement naive Bayes: which class do these counts fit least to be *not* of?
+    """Complement naive Bayes for counts (Rennie et al., 2003).
 
-    Suited to classes of very different sizes. Its `predict_proba` is a softmax of weights, not a posterior.
-    Takes missing counts (NaN) as MultinomialNB does.
+    The weights of a class are estimated from the counts of all *other* classes, which makes the method suitable for
+    imbalanced classes. `predict_proba` is a softmax of weighted counts, not a posterior probability. Missing counts
+    (NaN) are treated as in MultinomialNB.
 
     Parameters
     ----------
     alpha : float or array-like of shape (n_features,), default=1.0
-        Additive smoothing.
+        Additive (Laplace) smoothing parameter.
     force_alpha : bool, default=True
-        If False, an alpha below 1e-10 is raised to it.
+        If False, values of alpha below 1e-10 are set to 1e-10.
     fit_prior, class_prior
-        Only used where there is a single class, and for rows that are impossible under every class.
+        Class probabilities as in MultinomialNB. They are used only if there is a single class, and for rows whose
+        probability is 0 under every class.
     norm : bool, default=False
-        Divide the weights of a class by their sum.
+        Divide the weights of each class by their sum.
     class_weight : dict, "balanced" or None, default=None
-        Weights of the classes, which multiply the weights of their rows.
+        Class weights: the weight of a class multiplies the weights of its rows. "balanced" gives every class the same
+        total weight.
     n_jobs : int or None, default=None
-        Threads; None means SUNRISE_THREADS, else OMP_NUM_THREADS, else all cores.
+        Number of threads. None: the environment variable SUNRISE_THREADS, else OMP_NUM_THREADS, else all cores.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The class labels, sorted.
+    class_count_, class_prior_ : ndarray of shape (n_classes,)
+        Total weight and probability of each class. `class_prior_` may be set.
+    class_log_prior_ : ndarray of shape (n_classes,)
+        Log probability of each class.
+    feature_count_ : ndarray of shape (n_classes, n_features)
+        Total counts, scaled up for missing cells.
+    feature_all_ : ndarray of shape (n_features,)
+        Total counts of all classes together.
+    feature_log_prob_ : ndarray of shape (n_classes, n_features)
+        Weight of each column in the score of each class.
 
     Examples
     --------
@@ -46,17 +64,20 @@ class ComplementNB(DiscreteNB):
     array([1])
     """
 
-    _takes = COUNTS
+    _support = COUNTS
     _density = False
 
     _parameter_constraints: dict[str, Any] = {**DiscreteNB._parameter_constraints, "norm": ["boolean"]}
 
     feature_count_ = FittedAttribute(
-        lambda self: rates(self._model.blocks[0], self._model.stats.weight), "Counts per class and column."
+        lambda self: rates(self._model.blocks[0], self._model.stats.weight),
+        "Total counts per class and column.",
     )
-    feature_all_ = FittedAttribute(lambda self: self.feature_count_.sum(axis=0), "Counts per column.")
+    feature_all_ = FittedAttribute(
+        lambda self: self.feature_count_.sum(axis=0), "Total counts per column, all classes together."
+    )
     feature_log_prob_ = FittedAttribute(
-        lambda self: self._model.params[0].weights, "Weight of each column per class."
+        lambda self: self._model.params[0].weights, "Weight of each column in the score of each class."
     )
 
     def __init__(
@@ -93,9 +114,11 @@ class ComplementNB(DiscreteNB):
         rows: float | None = None,
         norm: bool = False,
     ) -> Self:
-        """Make a model from given shares of each class's own counts (classes x columns), without data.
+        """Return a model with the given probabilities of the columns in each class (classes x columns), without data.
 
-        The classes enter each other's complements in proportion to their prior.
+        Each row of `feature_prob` sums to 1. The complement of a class is the average of the other classes, weighted by
+        `class_prior`. `rows` is the number of training rows that the parameters are worth; without `rows` the model
+        predicts, but cannot be updated or merged.
 
         >>> from sunrise import ComplementNB
         >>> model = ComplementNB.from_parameters([[0.9, 0.1], [0.2, 0.8]], classes=["a", "b"])

@@ -1,7 +1,7 @@
-"""Constraints of constructor arguments, in scikit-learn's own form.
+"""Constraints of constructor arguments in scikit-learn's format.
 
-scikit-learn validates `_parameter_constraints` with classes of a private module, for which there is no public one; this
-is the only file that imports it.
+The classes of scikit-learn's `_parameter_constraints` are in a private module and have no public counterpart. Only this
+file imports that module, so a change in scikit-learn needs a change here only.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""DirichletMultinomialNB."""
+"""DirichletMultinomialNB: naive Bayes for bursty counts."""
 
 from __future__ import annotations
 
 from numbers import Integral, Real
-from typing import Any, NoReturn, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,33 +18,54 @@ from sunrise.statistics.counts import RowCounts
 
 
 class DirichletMultinomialNB(SingleFamilyEstimator):
-    """Dirichlet-compound multinomial (Polya) naive Bayes: counts that come in bursts, such as words of documents.
+    """Naive Bayes for bursty counts, for example word counts: a Dirichlet-multinomial (Polya) distribution per class.
 
-    What a document has said once it is likely to say again: unlike under a multinomial, a second occurrence is much
-    less of a surprise than the first. The alphas of a class are those of greatest likelihood; small sums of alphas are
-    bursty, and towards infinity the model is a multinomial. Takes dense or sparse whole counts. Missing counts (NaN)
-    are integrated out at predict; to fit, rows must be complete, but for columns that are missing altogether. Columns
-    of which nothing was ever counted say nothing.
+    In real documents a word that occurs once is likely to occur again; a multinomial underestimates the probability of
+    repetitions, a Dirichlet-multinomial does not. The parameters alpha of each class are estimated by maximum
+    likelihood. A small sum of alphas means bursty counts; as the sum goes to infinity, the distribution becomes a
+    multinomial.
 
-    `leave_one_out` is approximate: the alphas of what a row holds change by one round of their fixed point without it.
+    X is a dense or sparse matrix of whole numbers. In predict, missing counts (NaN) are integrated out. In fit, rows
+    must be complete, except for columns that are missing in every row. Columns whose counts are all 0 in fit are
+    ignored.
+
+    `leave_one_out` is approximate: removing a row changes the alphas of its nonzero columns by one fixed-point
+    iteration.
 
     Parameters
     ----------
     background : float, default=0.1
-        The share of a class's alphas that is as in all classes together, so that nothing is impossible that any class
-        has seen; 0 is maximum likelihood.
+        Smoothing: the fraction of each class's alphas that is distributed as in all classes together, so that a column
+        counted in any class has positive probability in every class; 0 is maximum likelihood.
     alpha : array-like of shape (n_classes, n_features) or None, default=None
-        Given alphas, in the order of `classes_`, instead of fitted ones.
+        Fixed alphas, rows in the order of `classes_`. None estimates the alphas.
     tol : float, default=1e-12
-        The relative change of the sum of the alphas at which they are found.
+        Stop when the relative change of the sum of the alphas is below `tol`.
     max_iter : int, default=100
-        The most rounds to find them; about seven are needed.
+        Maximum number of iterations; about seven are usually enough.
     class_prior : array-like, dict, "fitted" or "uniform", default="fitted"
-        Class probabilities in the order of `classes_`, or by label.
+        Class probabilities: estimated from the data ("fitted"), equal ("uniform"), given in the order of `classes_`, or
+        given as a dict from label to probability.
     class_weight : dict, "balanced" or None, default=None
-        Weights of the classes, which multiply the weights of their rows.
+        Class weights: the weight of a class multiplies the weights of its rows. "balanced" gives every class the same
+        total weight.
     n_jobs : int or None, default=None
-        Threads; None means SUNRISE_THREADS, else OMP_NUM_THREADS, else all cores.
+        Number of threads. None: the environment variable SUNRISE_THREADS, else OMP_NUM_THREADS, else all cores.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The class labels, sorted.
+    class_count_, class_prior_ : ndarray of shape (n_classes,)
+        Total weight and probability of each class. `class_prior_` may be set.
+    alpha_ : ndarray of shape (n_classes, n_features)
+        Parameters of the Dirichlet distribution of each class.
+    concentration_ : ndarray of shape (n_classes,)
+        Sum of the alphas of each class.
+    convergence_ : Convergence or None
+        Iterations and convergence of each class; None if `alpha` is given.
+    n_iter_ : int
+        Largest number of iterations of any class.
 
     Examples
     --------
@@ -55,7 +76,7 @@ class DirichletMultinomialNB(SingleFamilyEstimator):
     array(['bursty', 'even'], dtype='<U6')
     """
 
-    _takes = BURSTY
+    _support = BURSTY
 
     _parameter_constraints: dict[str, Any] = {
         "background": [Interval(Real, 0, 1, closed="left")],
@@ -67,20 +88,20 @@ class DirichletMultinomialNB(SingleFamilyEstimator):
     }
 
     alpha_ = FittedAttribute(
-        lambda self: self._model.params[0].alpha, "What each class holds of each column."
+        lambda self: self._model.params[0].alpha, "Dirichlet parameters per class and column."
     )
     concentration_ = FittedAttribute(
         lambda self: self._model.params[0].alpha.sum(axis=1),
-        "The sum of each class's alphas: small where counts are bursty, 1e12 where they are a multinomial's.",
+        "Sum of the alphas of each class: small for bursty counts, 1e12 for counts that follow a multinomial.",
     )
     convergence_ = FittedAttribute(
         lambda self: self._model.parts[0].family.convergence,
-        "How the alphas were found, class by class; None where they were given.",
+        "Iterations and convergence of each class; None if `alpha` is given.",
     )
 
     n_iter_ = FittedAttribute(
         lambda self: int(np.max(getattr(self.convergence_, "iterations", 1), initial=1)),
-        "The most rounds that the alphas of a class took.",
+        "Largest number of iterations of any class.",
     )
 
     def __init__(
@@ -115,7 +136,9 @@ class DirichletMultinomialNB(SingleFamilyEstimator):
         class_prior: Any = None,
         feature_names: ArrayLike | None = None,
     ) -> Self:
-        """Make a model from given alphas (classes x columns), without data. No rows stand behind it to be updated.
+        """Return a model with the given alphas (classes x columns), without data.
+
+        Alphas are not equivalent to a number of rows, so the model cannot be updated or merged.
 
         >>> from sunrise import DirichletMultinomialNB
         >>> model = DirichletMultinomialNB.from_parameters([[0.1, 0.1], [10, 10]], classes=["bursty", "even"])
@@ -124,31 +147,28 @@ class DirichletMultinomialNB(SingleFamilyEstimator):
         """
         given = given_parameters(classes, class_prior, None)
         table = given.matrix("alpha", alpha, lowest=0.0)
-        if (empty := ~table.any(axis=1)).any():
-            label = given.classes.tolist()[int(np.argmax(empty))]
+        if (all_zero := ~table.any(axis=1)).any():
+            label = given.classes.tolist()[int(np.argmax(all_zero))]
             raise ValueError(
-                f"alpha must be above 0 for some column in every class; for {label!r} it is all 0"
+                f"alpha must be above 0 in at least one column of every class; for class {label!r} all are 0"
             )
-        none = len(table), 0
+        empty_shape = len(table), 0
         counts = RowCounts(
             np.zeros(table.shape[1] + 2, np.int64),
             np.empty(0, np.int64),
-            np.empty(none, np.int64),
-            np.empty(none),
+            np.empty(empty_shape, np.int64),
+            np.empty(empty_shape),
         )
         return cls(alpha=table)._from_stats(given, (counts,), table.shape[1], feature_names)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.classifier_tags.poor_score = True  # the checks feed it numbers that are no counts
+        tags.classifier_tags.poor_score = True  # scikit-learn's checks fit continuous data, not counts
         return tags
 
     def _refuse_fixed_parameters(self) -> None:
         if self.__dict__.get("_fixed"):
-            self._refuse()
-
-    def _refuse(self) -> NoReturn:
-        raise ValueError(
-            f"This {type(self).__name__} was made from given alphas. No rows stand behind them, so it cannot be "
-            "updated, merged or asked for leave-one-out. Fit one to data."
-        )
+            raise ValueError(
+                f"This {type(self).__name__} was made from given alphas, which are not equivalent to a number of rows, "
+                "so it cannot be updated or merged, and leave-one-out is not defined. Fit a model to data instead."
+            )

@@ -1,4 +1,4 @@
-"""Fitted attributes: read-only views of what follows from the statistics."""
+"""Fitted attributes: read-only values derived from the fitted model."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ import numpy as np
 
 
 class FittedAttribute:
-    """A fitted attribute: derived from the statistics, so it can be read and not set."""
+    """Descriptor of a fitted attribute, which is derived from the statistics and therefore read-only.
+
+    Only `class_prior_` is `settable`.
+    """
 
     def __init__(self, get: Callable[[Any], Any], doc: str, settable: bool = False) -> None:
         self._get, self._settable, self.__doc__ = get, settable, doc
@@ -31,9 +34,9 @@ class FittedAttribute:
     def __set__(self, model: Any, value: Any) -> None:
         if not self._settable:
             cls = type(model).__name__
-            remedy = "fit it to data"
+            remedy = "fit the model to data instead"
             if hasattr(model, "from_parameters"):
-                remedy = f"to make a model from given numbers use {cls}.from_parameters(...)"
+                remedy = f"use {cls}.from_parameters(...) to make a model with given parameters"
             if "prior" in self._name:
                 remedy = "set class_prior_ instead"
             raise AttributeError(

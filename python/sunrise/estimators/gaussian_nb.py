@@ -1,4 +1,4 @@
-"""GaussianNB."""
+"""GaussianNB: naive Bayes for real-valued columns."""
 
 from __future__ import annotations
 
@@ -17,25 +17,38 @@ from sunrise.statistics.moments import Moments
 
 
 class GaussianNB(SingleFamilyEstimator):
-    """Gaussian naive Bayes.
+    """Naive Bayes for real-valued columns: each column has a normal distribution in each class.
 
-    Takes dense or sparse numbers with missing cells (NaN), which are left out of fit and of predict.
-    `partial_fit` on any split of the data equals `fit` on all of it.
+    X is a dense or sparse matrix. Missing cells (NaN) are skipped in fit and in predict. Calling `partial_fit` on the
+    parts of a data set gives the same model as `fit` on the whole data set.
 
     Parameters
     ----------
     priors : array-like, dict, "fitted", "uniform" or None, default=None
-        Class probabilities in the order of `classes_`, or by label; None fits them.
+        Class probabilities: estimated from the data (None or "fitted"), equal ("uniform"), given in the order of
+        `classes_`, or given as a dict from label to probability.
     var_smoothing : float, default=1e-9
-        This share of the largest column variance is added to every variance.
+        Fraction of the largest column variance that is added to every variance.
     laplace : bool, default=False
-        Smooth the variances as (SSE + 1) / (n + 1) instead of by `var_smoothing`.
+        Estimate the variances as (sum of squared errors + 1) / (n + 1) instead of adding `var_smoothing`.
     shared_variance : bool, default=False
-        One variance per column for all classes; the log-odds are then linear in x (logistic regression).
+        Use one variance per column for all classes. The log-odds are then linear in x, as in logistic regression.
     class_weight : dict, "balanced" or None, default=None
-        Weights of the classes, which multiply the weights of their rows.
+        Class weights: the weight of a class multiplies the weights of its rows. "balanced" gives every class the same
+        total weight.
     n_jobs : int or None, default=None
-        Threads; None means SUNRISE_THREADS, else OMP_NUM_THREADS, else all cores.
+        Number of threads. None: the environment variable SUNRISE_THREADS, else OMP_NUM_THREADS, else all cores.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The class labels, sorted.
+    class_count_, class_prior_ : ndarray of shape (n_classes,)
+        Total weight and probability of each class. `class_prior_` may be set.
+    theta_, var_ : ndarray of shape (n_classes, n_features)
+        Mean and variance of each column in each class.
+    epsilon_ : float
+        Value that was added to every variance.
 
     Examples
     --------
@@ -58,7 +71,7 @@ class GaussianNB(SingleFamilyEstimator):
     theta_ = FittedAttribute(lambda self: self._model.params[0].mean, "Mean of each column per class.")
     var_ = FittedAttribute(lambda self: self._model.params[0].var, "Variance of each column per class.")
     epsilon_ = FittedAttribute(
-        lambda self: self._model.params[0].epsilon, "What was added to every variance."
+        lambda self: self._model.params[0].epsilon, "Value that was added to every variance."
     )
 
     def __init__(
@@ -93,7 +106,10 @@ class GaussianNB(SingleFamilyEstimator):
         feature_names: ArrayLike | None = None,
         rows: float | None = None,
     ) -> Self:
-        """Make a model from given means and variances (classes x columns), without data.
+        """Return a model with the given means and variances (classes x columns), without data.
+
+        `rows` is the number of training rows that the parameters are worth; without `rows` the model predicts, but
+        cannot be updated or merged.
 
         >>> from sunrise import GaussianNB
         >>> model = GaussianNB.from_parameters([[-1.0], [1.0]], [[1.0], [1.0]], classes=["-", "+"])
@@ -103,9 +119,7 @@ class GaussianNB(SingleFamilyEstimator):
         given = given_parameters(classes, class_prior, rows)
         mean, variance = given.matrix("theta", theta), given.matrix("var", var, lowest=0.0)
         if mean.shape != variance.shape:
-            raise ValueError(
-                f"theta and var must have one shape; they have {mean.shape} and {variance.shape}"
-            )
+            raise ValueError(f"theta and var must have the same shape, not {mean.shape} and {variance.shape}")
         n = given.observed_weight
         moments = Moments.about_mean(given.block_rows, n, mean, variance * n)
         return cls(var_smoothing=0.0)._from_stats(given, (moments,), mean.shape[1], feature_names)

@@ -1,4 +1,4 @@
-"""What a model of the rows can do beside predicting: priors, decisions, densities, samples, information."""
+"""Methods of a generative model: class priors, decisions, densities, sampling, mutual information, selection."""
 
 from __future__ import annotations
 
@@ -25,20 +25,22 @@ from sunrise.selection.mutual_information import most_telling, mutual_informatio
 
 
 def _is_density(model: GenerativeMixin) -> bool:
-    """Whether the model may be one of the rows; scikit-learn asks by hasattr."""
+    """True if the estimator can have a density of rows; scikit-learn tests this with hasattr."""
     return model._density
 
 
 class GenerativeMixin(PredictionMixin):
-    """Class priors, decisions, densities, samples and mutual information."""
+    """Class priors, decisions, densities, sampling, mutual information and column selection."""
 
     families: Any
 
-    #: False if the model is never a distribution of the rows (a complement).
+    #: False for estimators whose scores are not log densities of rows (complement naive Bayes).
     _density: ClassVar[bool] = True
 
     def with_class_prior(self, class_prior: Any) -> Self:
-        """The same model with another class prior: "uniform", probabilities in class order, or a dict by label.
+        """Return the same model with another class prior.
+
+        `class_prior` is "uniform", probabilities in the order of `classes_`, or a dict from label to probability.
 
         >>> from sunrise import GaussianNB
         >>> model = GaussianNB().fit([[0.0], [1.0], [5.0]], ["a", "a", "b"])
@@ -48,18 +50,18 @@ class GenerativeMixin(PredictionMixin):
         self._require_fitted()
         new: Self = self._copy()
         setting = "priors" if "priors" in self.get_params() else "class_prior"
-        new.set_params(**{setting: class_prior})  # so that it stays in later updates
+        new.set_params(**{setting: class_prior})  # so that later updates keep the prior
         settings = replace(self._model.settings, class_prior=class_prior)
         new._set_state(settings, self._model.schema, self.stats_, self._announced)
-        new._set_calibration(self._model.calibration)  # offsets stay: they would undo another prior
+        new._set_calibration(self._model.calibration)  # it does not depend on the prior
         return new
 
     def decide(self, X: Any, cost: Any = None, abstain: float | None = None) -> NDArray[Any]:
-        """The decision of least expected cost for every row.
+        """Return the decision with the smallest expected cost for every row.
 
-        `cost` is a table of true classes x decisions in the order of `classes_`, or a dict from (true class, decided
-        class) to a cost; what is not said costs 0 where right and 1 where wrong. Rows whose least expected cost is
-        above `abstain` are left undecided: None.
+        `cost` is a table (true classes x decided classes, in the order of `classes_`), or a dict from (true class,
+        decided class) to a cost. Pairs that the dict does not contain cost 0 for a correct decision and 1 for an error.
+        The decision is None for rows whose smallest expected cost is above `abstain`.
 
         >>> from sunrise import GaussianNB
         >>> model = GaussianNB().fit([[0.0], [1.0], [3.0], [4.0]], ["well", "well", "sick", "sick"])
@@ -72,9 +74,9 @@ class GenerativeMixin(PredictionMixin):
 
     @available_if(_is_density)  # type: ignore[untyped-decorator]
     def score_samples(self, X: Any) -> Floats:
-        """Log density of every row, log p(x), whatever its class; what is missing is integrated out.
+        """Return the log density log p(x) of every row, summed over the classes; missing cells are integrated out.
 
-        The lower, the stranger: an outlier score. Columns that the model leaves out are no part of it.
+        A low density marks an outlier. Columns that the model does not use are not included.
 
         >>> from sunrise import GaussianNB
         >>> model = GaussianNB.from_parameters([[0.0]], [[1.0]], classes=["only"])
@@ -82,27 +84,28 @@ class GenerativeMixin(PredictionMixin):
         array([ -0.919, -13.419])
         """
         batch, _ = self._encode(X)
-        fitted = self._model.uncalibrated
-        for part in fitted.parts:
+        model = self._model.uncalibrated
+        for part in model.parts:
             if not part.family.generative:
                 raise ValueError(
-                    f"{part.family.name} is not a distribution of the cells, so rows have no density under it."
+                    f"{part.family.name} is not a distribution of the cells, so the model has no density of rows."
                 )
-        joint = self._scored(batch, "joint", fitted)
+        joint = self._scored(batch, "joint", model)
         total = log_sum_exp(joint, axis=1)
-        for part, params, block in zip(fitted.parts, fitted.params, batch.blocks, strict=True):
+        for part, params, block in zip(model.parts, model.params, batch.blocks, strict=True):
             pieces = (np.where(params.known, block.numbers(rows), np.nan) for rows in array.pieces(block))
             measures = (np.nansum(part.family.log_base_measure(x), axis=1) for x in pieces)
             total = total + np.concatenate([np.empty(0), *measures])
         return np.asarray(total)
 
     def sample(self, n: int = 1, y: Any = None, random_state: Any = None) -> tuple[Any, Labels]:
-        """Draw rows from the model, in the columns' own types, and their labels.
+        """Draw n rows and their labels from the model; cells have the types of the training columns.
 
-        `y` is the label of all rows, or one for each; else labels are drawn from the class prior. Rows come as the kind
-        of table the model was fitted to (a dict of columns where that was no frame, an array for single-family
-        estimators); columns that the model leaves out are missing. A multinomial block draws one count a row. Yes and
-        no by a threshold (`binarize`) are drawn as 1 above it and as the threshold itself.
+        `y` is one label for all rows, or one label per row; None draws the labels from the class prior. The rows are
+        returned in a frame of the library that the model was fitted with, in a dict of columns if the model was not
+        fitted to a frame, or in an array for single-family estimators. Columns that the model does not use are missing
+        cells. A multinomial block draws one count per row. For a binary column with a threshold (`binarize`), a 1 is
+        drawn as the threshold plus 1 and a 0 as the threshold.
 
         >>> from sunrise import NaiveBayes
         >>> model = NaiveBayes().fit({"hair": ["long", "short"] * 9, "n": [0.5, 2.5] * 9}, ["a", "b"] * 9)
@@ -112,46 +115,47 @@ class GenerativeMixin(PredictionMixin):
         """
         self._require_fitted()
         rng = np.random.default_rng(random_state)
-        fitted = self._model
+        model = self._model
         if y is None:
-            codes = rng.choice(len(fitted.classes), n, p=fitted.class_prior).astype(np.int32)
+            codes = rng.choice(len(model.classes), n, p=model.class_prior).astype(np.int32)
         else:
             wanted = np.full(n, y) if is_single(y) else np.asarray(labels.as_array(y))
             if len(wanted) != n and n != 1:
-                raise ValueError(f"y holds {len(wanted)} labels for {n} rows.")
-            codes = labels.locate(fitted.classes, wanted).astype(np.int32)
+                raise ValueError(f"y has {len(wanted)} labels for {n} rows; pass one label, or one per row.")
+            codes = labels.locate(model.classes, wanted).astype(np.int32)
             if (codes < 0).any():
-                strange = wanted[codes < 0].tolist()[0]
-                raise ValueError(f"{strange!r} is not one of the classes {fitted.classes.tolist()}.")
-        return self._as_table(sample_rows(fitted, codes, rng)), fitted.classes[codes]
+                unknown = wanted[codes < 0].tolist()[0]
+                raise ValueError(f"{unknown!r} is not one of the classes {model.classes.tolist()}.")
+        return self._as_table(sample_rows(model, codes, rng)), model.classes[codes]
 
     def _as_table(self, columns: dict[Any, Any]) -> Any:
-        """Drawn rows as the kind of table the model was fitted to."""
+        """Return sampled columns in the kind of table that the model was fitted to."""
         library = self._model.schema.library
         return columns if library is None else write.frame(library, columns)
 
     def mutual_information(self) -> Floats:
-        """Bits that an observed cell of each column tells of the class, from the fitted statistics.
+        """Return the mutual information of each column and the class in bits, computed from the fitted statistics.
 
-        Columns that are left out tell 0. Of counts that belong together (multinomial): whether one of the things
-        counted is of that column.
+        Columns that the model does not use have 0 bits. In a multinomial block the variable of a column is whether one
+        counted unit (token) belongs to the column.
 
         >>> from sunrise import BernoulliNB
         >>> BernoulliNB(alpha=0).fit([[0, 1], [1, 1], [0, 0], [1, 0]], [0, 0, 1, 1]).mutual_information()
         array([0., 1.])
         """
         self._require_fitted()
-        fitted = self._model
+        model = self._model
         bits = np.zeros(self.n_features_in_)
-        for part, params in zip(fitted.parts, fitted.point_params, strict=True):
-            bits[list(part.columns)] = mutual_information(part.family, params, fitted.class_prior)
+        for part, params in zip(model.parts, model.point_params, strict=True):
+            bits[list(part.columns)] = mutual_information(part.family, params, model.class_prior)
         return bits
 
     def select(self, k: int | None = None, *, min_bits: float | None = None) -> Self:
-        """The model of the columns that tell most of the class, k of them or all with `min_bits`, without data.
+        """Return the model of the columns with the largest mutual information with the class; the data are not needed.
 
-        The smaller model of a frame takes the same frames: the other columns are left out. That of a matrix takes the
-        columns that were kept, in their order; `selected_` has their positions.
+        The new model has `k` columns, or all columns with at least `min_bits` bits. A model fitted to a frame still
+        takes frames with all columns and ignores the removed ones. A model fitted to a matrix takes a matrix of the
+        selected columns in their original order; `selected_` has their positions.
 
         >>> from sunrise import BernoulliNB
         >>> model = BernoulliNB().fit([[0, 1], [1, 1], [0, 0], [1, 0]], [0, 0, 1, 1]).select(1)
@@ -161,33 +165,36 @@ class GenerativeMixin(PredictionMixin):
         bits = self.mutual_information()
         keep = most_telling(bits, k, min_bits, [j for part in self._model.parts for j in part.columns])
         new: Self = self._copy()
-        new._keep(keep, bits)
+        new._restrict_to(keep, bits)
         new.__dict__["selected_"] = keep
         return new
 
-    def _keep(self, keep: Positions, bits: Floats) -> None:
-        """Become the model of these columns."""
-        fitted, stats = self._model, self.stats_
-        if fitted.schema.is_matrix and not fitted.schema.is_named:
-            schema, blocks = fitted.schema.narrowed(keep, stats.blocks)
+    def _restrict_to(self, keep: Positions, bits: Floats) -> None:
+        """Restrict this estimator to the columns in `keep`."""
+        model, stats = self._model, self.stats_
+        if model.schema.is_matrix and not model.schema.is_named:
+            schema, blocks = model.schema.narrowed(keep, stats.blocks)
             self.__dict__["n_features_in_"] = len(keep)
             self.families = schema.parts[0].family
         else:
-            kept = set(keep.tolist())
+            selected = set(keep.tolist())
             dropped = {
                 j: f"left out: {bits[j]:.2g} bits"
-                for j, choice in enumerate(fitted.schema.choices)
-                if j not in kept and choice.family is not None
+                for j, choice in enumerate(model.schema.choices)
+                if j not in selected and choice.family is not None
             }
-            schema, blocks = fitted.schema.without(dropped, stats.blocks)
+            schema, blocks = model.schema.without(dropped, stats.blocks)
             self.families = schema.families
-        narrower = keep if len(schema.names) == len(keep) else None
-        self._reduced(replace(fitted.settings, families=self.families), schema, blocks, narrower)
+        positions = keep if len(schema.names) == len(keep) else None
+        self._set_columns(replace(model.settings, families=self.families), schema, blocks, positions)
 
-    def _reduced(
+    def _set_columns(
         self, settings: Settings, schema: Schema, blocks: tuple[Any, ...], keep: Positions | None = None
     ) -> None:
-        """Take on fewer columns, those to `keep` where the others are gone, under the class prior that is."""
+        """Set the statistics of fewer columns and keep the class prior.
+
+        `keep` has the positions of the selected columns if the schema no longer contains the others.
+        """
         prior = self._model.class_prior
         if keep is not None and (calibration := self._model.calibration) is not None:
             self._model = copy.copy(self._model)

@@ -1,4 +1,4 @@
-"""KernelNB."""
+"""KernelNB: naive Bayes with kernel density estimates."""
 
 from __future__ import annotations
 
@@ -14,30 +14,43 @@ from sunrise.numerics.bandwidth import RULES
 
 
 class KernelNB(SingleFamilyEstimator):
-    """Kernel naive Bayes: the density of every class and column is a Gaussian about each value that was seen.
+    """Naive Bayes with kernel density estimates: each density is a mean of Gaussians centred on the training values.
 
-    Takes dense or sparse numbers with missing cells (NaN), which are left out of fit and of predict. The model keeps
-    the values, unless there is a `grid`.
+    The density of all classes together is mixed in with the weight of one row, so that no class is impossible. X is a
+    dense or sparse matrix. Missing cells (NaN) are skipped in fit and in predict. The model stores all training values,
+    unless `grid` is given.
 
     Parameters
     ----------
     bandwidth : str, float or array-like, default="silverman"
-        "sqrt", "silverman", "scott", "isj" or "loo" for every class and column; or numbers: one, one for each column,
-        or classes x columns.
+        Standard deviation of the kernels: the rule "sqrt", "silverman", "scott", "isj" or "loo", applied to every class
+        and column (see `sunrise.Kernel`); or a number, one number per column, or an array (classes x columns).
     shared_bandwidth : bool, default=True
-        Give all classes of a column the mean of their bandwidths; else each its own.
+        Use the mean of the class bandwidths for all classes of a column. If False, every class has its own bandwidth.
     lower, upper : float or None, default=None
-        Bounds of the cells.
+        Bounds of the values; a cell outside the bounds is an error.
     boundary : {"reflect", "log"}, default="reflect"
-        Kernels are reflected at the bounds, or put about the logarithm of the distance from them.
+        Treatment of the bounds: "reflect" reflects kernels at the bounds, "log" estimates the density of the logarithm
+        of the distance from the bound.
     grid : (low, high, cells) or None, default=None
-        Keep shares of the nodes of a grid instead of values; see `sunrise.Kernel` for how far that is off.
+        Store weights on the nodes of a grid instead of the training values; `sunrise.Kernel` states the error bound.
     class_prior : array-like, dict, "fitted" or "uniform", default="fitted"
-        Class probabilities in the order of `classes_`, or by label.
+        Class probabilities: estimated from the data ("fitted"), equal ("uniform"), given in the order of `classes_`, or
+        given as a dict from label to probability.
     class_weight : dict, "balanced" or None, default=None
-        Weights of the classes, which multiply the weights of their rows.
+        Class weights: the weight of a class multiplies the weights of its rows. "balanced" gives every class the same
+        total weight.
     n_jobs : int or None, default=None
-        Threads; None means SUNRISE_THREADS, else OMP_NUM_THREADS, else all cores.
+        Number of threads. None: the environment variable SUNRISE_THREADS, else OMP_NUM_THREADS, else all cores.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The class labels, sorted.
+    class_count_, class_prior_ : ndarray of shape (n_classes,)
+        Total weight and probability of each class. `class_prior_` may be set.
+    bandwidth_ : ndarray of shape (n_classes, n_features)
+        Bandwidth of each column in each class.
 
     Examples
     --------

@@ -1,6 +1,6 @@
 """Learning: the only fit, partial_fit, forget and merge of the library.
 
-Every way to learn is the same: read a table once, add up statistics, then + or - on them.
+All of them read a table once, accumulate its statistics, and add them to or subtract them from the statistics so far.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from sunrise.statistics.model import Stats
 
 @dataclass(frozen=True)
 class TrainingRows:
-    """The rows of one call of fit, read once: the table, who adds it up, and the name of the label column."""
+    """The rows of one call of fit: the table, the accumulator of its statistics, and the name of the label column."""
 
     table: Frame
     accumulator: Accumulator
@@ -45,12 +45,12 @@ class TrainingRows:
 
     @property
     def labelled(self) -> TrainingRows:
-        """The same table with the rows that have a label."""
+        """The same table, accumulated over the rows with a label only."""
         return replace(self, accumulator=self.accumulator.labelled)
 
 
 class LearningMixin(Estimator):
-    """How a model learns, updates, forgets and merges."""
+    """fit, partial_fit, forget and merge."""
 
     em_: Em
 
@@ -60,48 +60,53 @@ class LearningMixin(Estimator):
         Parameters
         ----------
         X : table of n_samples rows
-            The rows. NaN, None and nulls are missing.
+            The rows. NaN, None and nulls are missing cells.
         y : array-like of shape (n_samples,), or str
             The labels, or the name of the column of X that holds them.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows; weight k is the row k times, weight 0 is no row.
+            Weights of the rows. A row of weight k counts as k equal rows; a row of weight 0 is ignored.
         """
         with self._unchanged_on_failure():
             settings = self._checked_settings()
             rows = self._read_rows(settings, X, y, sample_weight, fitting=True)
-            schema, stats = self._first_statistics(settings, rows, watch=True)
-            for stale in ("_fixed", "_model", "selected_", "loo_score_", "em_"):
-                self.__dict__.pop(stale, None)
+            schema, stats = self._first_statistics(settings, rows, find_duplicates=True)
+            for name in ("_fixed", "_model", "selected_", "loo_score_", "em_"):
+                self.__dict__.pop(name, None)
             if rows.accumulator.labels is not None:
                 self._fit_semi_supervised(settings, schema, stats, rows)
                 return self
             self._set_state(settings, schema, stats, announced=None)
-            if self._calibrate_as() is not None:
+            if self._calibration_kind() is not None:
                 accumulator, model = rows.accumulator, self._model.uncalibrated
                 batch, _ = encode_rows(rows.table, model, type(self).__name__)
-                own = accumulator.classes, accumulator.codes, accumulator.weight
-                self._recalibrate(self._left_out_rows(model, batch, *own))
+                self._recalibrate(
+                    self._leave_one_out_rows(
+                        model, batch, accumulator.classes, accumulator.codes, accumulator.weight
+                    )
+                )
         return self
 
     def _fit_semi_supervised(
-        self, settings: Settings, schema: Schema, every: Stats, rows: TrainingRows
+        self, settings: Settings, schema: Schema, all_stats: Stats, rows: TrainingRows
     ) -> None:
-        """Learn from labelled and unlabelled rows, or from the labelled rows alone where that is better."""
-        own_schema, own_stats = self._first_statistics(settings, rows.labelled)
-        semi = SemiSupervised(settings, schema, every, rows.table, rows.accumulator)
-        plain = LabelledRows(settings, own_schema, own_stats, rows.table, rows.accumulator, semi.y)
-        stats, self.em_, held_out = semi.learn(self.unlabelled_weight, plain)
+        """Fit by EM to labelled and unlabelled rows, or to the labelled rows only if EM predicts no better."""
+        labelled_schema, labelled_stats = self._first_statistics(settings, rows.labelled)
+        em = SemiSupervised(settings, schema, all_stats, rows.table, rows.accumulator)
+        labelled_rows = LabelledRows(
+            settings, labelled_schema, labelled_stats, rows.table, rows.accumulator, em.y
+        )
+        stats, self.em_, held_out = em.learn(self.unlabelled_weight, labelled_rows)
         if stats is None:
-            schema, stats = own_schema, own_stats
+            schema, stats = labelled_schema, labelled_stats
         self._set_state(settings, schema, stats, announced=None)
-        if self._calibrate_as() is not None:
-            self._recalibrate(plain.left_out(self._model) if held_out is None else held_out)
+        if self._calibration_kind() is not None:
+            self._recalibrate(labelled_rows.left_out(self._model) if held_out is None else held_out)
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Learn more rows: exactly `fit` on all rows so far.
+        """Update the model with more rows; the result is the same as `fit` on all rows so far.
 
-        Classes may appear at any time. Those announced in `classes` are a promise: they are part of the model
-        from the start, and another label is then an error.
+        New classes may appear in any batch. If the first call lists all `classes`, they are part of the model from the
+        start, and any other label is an error. Families and bin edges are chosen on the first batch and stay fixed.
 
         >>> from sunrise import GaussianNB
         >>> model = GaussianNB().partial_fit([[0.0], [1.0]], ["a", "b"]).partial_fit([[5.0]], ["c"])
@@ -110,23 +115,23 @@ class LearningMixin(Estimator):
         """
         with self._unchanged_on_failure():
             settings = self._checked_settings()
-            known = self.__dict__.get("_model")
-            announced = self._promised(classes, settings)
-            if known is not None:
-                schema, before = self._current_state(settings)
+            is_first_batch = "_model" not in self.__dict__
+            announced = self._announced_classes(classes, settings)
+            if not is_first_batch:
+                schema, previous = self._current_state(settings)
                 self._refuse_fixed_parameters()
-                stats = before + self._statistics(settings, schema, X, y, sample_weight, announced)
+                stats = previous + self._statistics(settings, schema, X, y, sample_weight, announced)
             else:
                 rows = self._read_rows(settings, X, y, sample_weight)
                 schema, stats = self._first_statistics(settings, rows)
                 self._refuse_unannounced(stats.classes, announced)
             self._set_state(settings, schema, stats, announced)
-            if known is None:
-                self._warn_of_a_poor_start(schema)
+            if is_first_batch:
+                self._warn_if_batch_too_small(schema)
         return self
 
     def forget(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Take rows back out: exactly as if they had never been seen.
+        """Remove training rows from the model; the result is the same as `fit` without these rows.
 
         >>> from sunrise import BernoulliNB
         >>> model = BernoulliNB().fit([[0], [1], [1]], ["a", "b", "b"]).forget([[1]], ["b"])
@@ -136,25 +141,25 @@ class LearningMixin(Estimator):
         self._require_fitted()
         with self._unchanged_on_failure():
             settings = self._checked_settings()
-            schema, before = self._current_state(settings)
+            schema, previous = self._current_state(settings)
             self._refuse_fixed_parameters()
             try:
-                rest = before - self._statistics(settings, schema, X, y, sample_weight)
+                remaining = previous - self._statistics(settings, schema, X, y, sample_weight)
             except NeverSeenError as error:
                 raise ValueError(
                     f"These rows cannot be forgotten: {error}. Forget only rows that were fitted."
                 ) from None
-            if rest.rows.any():
+            if remaining.rows.any():
                 announced = self._announced
                 if announced is None and isinstance(settings.class_prior, dict):
-                    announced = self.classes_  # the prior still names them
-                self._set_state(settings, schema, rest, announced)
+                    announced = self.classes_  # the given prior needs all of its classes
+                self._set_state(settings, schema, remaining, announced)
             else:
                 self._set_unfitted()
         return self
 
     def merge(self, other: Self) -> Self:
-        """Learn all that another model has learned: exactly `partial_fit` on its rows.
+        """Add the statistics of another model; the result is the same as `partial_fit` on its training rows.
 
         >>> from sunrise import MultinomialNB
         >>> a, b = MultinomialNB().fit([[1, 0]], ["x"]), MultinomialNB().fit([[0, 1]], ["y"])
@@ -163,7 +168,9 @@ class LearningMixin(Estimator):
                [0., 1.]])
         """
         if type(other) is not type(self):
-            raise TypeError(f"cannot merge {type(other).__name__} into {type(self).__name__}")
+            raise TypeError(
+                f"cannot merge {type(other).__name__} into {type(self).__name__}; both must be of one type"
+            )
         other._require_fitted()
         other._refuse_fixed_parameters()
         with self._unchanged_on_failure():
@@ -172,15 +179,15 @@ class LearningMixin(Estimator):
                 self.__dict__.update(other.__dict__ | self.get_params(deep=False))
                 self._set_state(settings, *self._current_state(settings), other._announced)
                 return self
-            schema, before = self._current_state(settings)
+            schema, previous = self._current_state(settings)
             self._refuse_fixed_parameters()
-            theirs = other._model.schema
-            blocks = schema.aligned(theirs, other.stats_.blocks)
-            schema = schema.with_levels_of(theirs)
+            other_schema = other._model.schema
+            blocks = schema.aligned(other_schema, other.stats_.blocks)
+            schema = schema.with_levels_of(other_schema)
             announced = self._announced
             if announced is not None:
                 announced = labels.union(announced, other.stats_.classes)
-            self._set_state(settings, schema, before + replace(other.stats_, blocks=blocks), announced)
+            self._set_state(settings, schema, previous + replace(other.stats_, blocks=blocks), announced)
         return self
 
     def __add__(self, other: Self) -> Self:
@@ -204,7 +211,7 @@ class LearningMixin(Estimator):
         fitting: bool = False,
         known: bool = False,
     ) -> TrainingRows:
-        """Read rows to learn from; `known` says that the columns were learned before."""
+        """Read training rows; `known` is True if the columns are already part of the model."""
         who = type(self).__name__
         table, y, label = labelled(who, X, self._read_table(X, fitting=not known), y)
         n_rows = table.n_rows
@@ -215,15 +222,15 @@ class LearningMixin(Estimator):
                 raise
             if not fitting:
                 raise ValueError(
-                    "a label is missing, and only fit learns from rows without one: the classes of these rows depend "
-                    "on all other rows. Drop them here."
+                    "y has a missing label. Only fit learns from rows without a label, because the classes of these "
+                    "rows depend on all other rows. Drop the rows without a label here."
                 ) from None
-            own, codes = target_or_none(who, y, n_rows)
-            # Rows without a label are a class of their own, the last.
-            codes = np.where(codes < 0, len(own), codes).astype(np.int32)
+            classes, codes = target_or_none(who, y, n_rows)
+            # Rows without a label are accumulated as an additional last class, which EM distributes later.
+            codes = np.where(codes < 0, len(classes), codes).astype(np.int32)
             weight = weights(sample_weight, n_rows)
             accumulator = Accumulator(
-                np.arange(len(own) + 1), codes, weight, settings.n_jobs, who, labels=own
+                np.arange(len(classes) + 1), codes, weight, settings.n_jobs, who, labels=classes
             )
             return TrainingRows(table, accumulator, label)
         weight = weights(sample_weight, n_rows)
@@ -232,9 +239,9 @@ class LearningMixin(Estimator):
         return TrainingRows(table, Accumulator(classes, codes, weight, settings.n_jobs, who), label)
 
     def _first_statistics(
-        self, settings: Settings, rows: TrainingRows, watch: bool = False
+        self, settings: Settings, rows: TrainingRows, find_duplicates: bool = False
     ) -> tuple[Schema, Stats]:
-        """Choose the families of a table, and add it up; `watch` looks for duplicate columns."""
+        """Choose the families of the columns and accumulate the table; `find_duplicates` warns of duplicate columns."""
         table, accumulator = rows.table, rows.accumulator
         schema = self._whole_schema(settings, table)
         if schema is not None and schema.is_matrix:
@@ -242,7 +249,7 @@ class LearningMixin(Estimator):
             return schema, accumulator.table(table, schema, {})
         if table.is_sparse and table.block is not None:
             table = frame_of(table.block.numbers())
-        if watch and self._calibrate_as() != "columns":
+        if find_duplicates and self._calibration_kind() != "columns":  # column weights correct for duplicates
             accumulator = replace(accumulator, sample=ColumnSample.of(table.n_rows))
         choices, ready = choose_families(accumulator, table, settings)
         schema = Schema(table.names, tuple(choices), table.is_named, rows.label, table.library)
@@ -256,13 +263,13 @@ class LearningMixin(Estimator):
         return schema, stats
 
     def _whole_schema(self, settings: Settings, table: Frame) -> Schema | None:
-        """The schema of a table that is one block of one family; None if columns are chosen one by one."""
+        """Return the schema of a table that forms one block; None if families are chosen column by column."""
         if not isinstance(table.block, SparseBlock):
             return None
         if isinstance(settings.families, dict):
             raise ValueError(
-                "A sparse matrix is one block: give one family for all of it, not a dict. "
-                "To mix families, pass the columns as a dense table."
+                "families is a dict, but a sparse matrix is one block with one family. Pass one family for all "
+                "columns; to mix families, pass the columns as a dense table."
             )
         if isinstance(settings.families, str) and settings.families in ("auto", "auto-fast"):
             choice = choose_for_sparse(table.block)
@@ -279,37 +286,37 @@ class LearningMixin(Estimator):
         sample_weight: Any,
         announced: Labels | None = None,
     ) -> Stats:
-        """The statistics of more rows under the model's own schema."""
+        """Return the statistics of further rows under the schema of the fitted model."""
         rows = self._read_rows(settings, X, y, sample_weight, known=True)
         self._refuse_unannounced(rows.accumulator.classes, announced)
         return rows.accumulator.table(align(rows.table, schema, type(self).__name__), schema)
 
     def _current_state(self, settings: Settings) -> tuple[Schema, Stats]:
-        """The model's schema and statistics; the settings that shaped them must be as they were."""
-        old = self._model.schema
+        """Return schema and statistics under `settings`; families that determine statistics must not have changed."""
+        schema = self._model.schema
         for part in self._model.parts:
             if problem := part.family.reader.update_problem(part.family):
-                raise ValueError(f"column {old.names[part.columns[0]]!r}: {problem}")
-        new = old.under(settings.families, type(self).__name__)
-        return new, replace(self.stats_, blocks=new.regrouped(old, self.stats_.blocks))
+                raise ValueError(f"column {schema.names[part.columns[0]]!r}: {problem}")
+        new_schema = schema.under(settings.families, type(self).__name__)
+        return new_schema, replace(self.stats_, blocks=new_schema.regrouped(schema, self.stats_.blocks))
 
-    def _warn_of_a_poor_start(self, schema: Schema) -> None:
-        """The first rows of a stream decide families and edges of bins for good: warn if they hold too little."""
+    def _warn_if_batch_too_small(self, schema: Schema) -> None:
+        """Warn if the first batch has too few cells of a column: its family and bin edges stay fixed afterwards."""
         names = [
             name for name, choice in zip(schema.names, schema.choices, strict=True) if choice.is_uninformed
         ]
         if names:
             alert(
-                f"The first batch decides families and edges of bins for good, and it holds too little of {len(names)} "
-                f"columns, for example {names[0]!r} ({int(self.stats_.rows.sum())} rows in all). Begin with a larger "
-                "batch, or give families=.",
+                f"The first batch fixes families and bin edges, and it has too few observed cells in {len(names)} "
+                f"columns, for example {names[0]!r} ({int(self.stats_.rows.sum())} rows in total). Start with a larger "
+                "batch, or pass families=.",
                 FirstBatchWarning,
             )
 
     # Classes.
 
-    def _promised(self, classes: Any, settings: Settings) -> Labels | None:
-        """The announced classes; a prior by label announces those it names."""
+    def _announced_classes(self, classes: Any, settings: Settings) -> Labels | None:
+        """Return the classes that partial_fit was given; a class prior given as a dict lists the classes, too."""
         announced: Labels | None = self.__dict__.get("_announced")
         if classes is None and "_model" not in self.__dict__ and isinstance(settings.class_prior, dict):
             classes = list(settings.class_prior)
@@ -324,26 +331,27 @@ class LearningMixin(Estimator):
             raise ValueError(
                 f"`classes={given.tolist()!r}` is not the same as on last call to partial_fit, was: "
                 f"{(self.classes_ if announced is None else announced).tolist()!r}. "
-                "Announce all classes in the first call, or none."
+                "Pass all classes in the first call of partial_fit, or never."
             )
         return announced
 
     @staticmethod
     def _refuse_unannounced(classes: Labels, announced: Labels | None) -> None:
+        """Raise ValueError if `classes` has a label outside the announced classes."""
         if announced is None:
             return
         unknown = classes[labels.locate(announced, classes) < 0]
         if len(unknown):
             raise ValueError(
                 f"The target label(s) {unknown} in y do not exist in the initial classes {announced}. "
-                "Announce them in the first call's classes=, or announce none."
+                "Pass all labels as classes= in the first call of partial_fit, or do not pass classes=."
             )
 
-    # Calibration of the rows that were just read.
+    # Calibration.
 
     def _recalibrate(self, rows: LeaveOneOut) -> None:
-        """Fit the calibration to rows that are scored without themselves, and keep the score."""
-        kind = self._calibrate_as() or ""
+        """Fit the calibration to leave-one-out scores of the rows, and store the resulting score as `loo_score_`."""
+        kind = self._calibration_kind() or ""
         if kind == "temperature" and type(rows) is LeaveOneOut:
             rows = rows.enough()
         self._set_calibration(calibration(replace(rows, fitted=self._model.uncalibrated), kind))
@@ -351,17 +359,18 @@ class LearningMixin(Estimator):
         self.__dict__["loo_score_"] = rows.score(rows.log_proba())
 
     @staticmethod
-    def _left_out_rows(
+    def _leave_one_out_rows(
         model: FittedModel, batch: Batch, classes: Labels, codes: Codes, weight: Floats | None
     ) -> LeaveOneOut:
-        """Fitted rows of these classes, each to be scored without itself."""
+        """Return training rows, encoded for scoring each row with the row itself removed from the statistics."""
         position = labels.locate(model.classes, classes)
-        if weight is not None:  # a row of weight 0 does not count, whatever its label
+        if weight is not None:  # rows of weight 0 may have an unknown label
             counted = np.isin(np.arange(len(position)), codes[weight > 0])
             position = np.where((position < 0) & ~counted, 0, position)
         if (position < 0).any():
             unknown = classes[position < 0].tolist()[0]
             raise ValueError(
-                f"no row of class {unknown!r} was fitted; the classes are {model.classes.tolist()}."
+                f"no row of class {unknown!r} was fitted; the classes are {model.classes.tolist()}. "
+                "Pass rows that the model was fitted to."
             )
         return LeaveOneOut(model, batch, position.astype(np.int32)[codes], weight)

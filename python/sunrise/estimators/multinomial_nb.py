@@ -1,4 +1,4 @@
-"""MultinomialNB."""
+"""MultinomialNB: naive Bayes for rows of counts."""
 
 from __future__ import annotations
 
@@ -17,25 +17,41 @@ from sunrise.statistics.support import COUNTS
 
 
 class MultinomialNB(DiscreteNB):
-    """Multinomial naive Bayes: a row is counts, such as the words of a document.
+    """Naive Bayes for rows of counts, for example word counts: a multinomial distribution per class.
 
-    Takes dense or sparse counts with missing cells (NaN): fitting scales up what was observed, and a row is
-    scored with the shares of its observed columns brought back to a sum of 1.
+    X is a dense or sparse matrix. With missing cells (NaN), fit scales the observed counts of a column up to all rows,
+    and predict renormalises the probabilities of the observed columns to a sum of 1.
 
     Parameters
     ----------
-    alpha : float or array-like of shape (n_features,), default=1.0
-        Additive smoothing; 0 is maximum likelihood.
+    alpha : float, array-like of shape (n_features,) or "evidence", default=1.0
+        Additive (Laplace) smoothing parameter; 0 is maximum likelihood, and "evidence" chooses the alpha with the
+        largest marginal likelihood.
     force_alpha : bool, default=True
-        If False, an alpha below 1e-10 is raised to it.
+        If False, values of alpha below 1e-10 are set to 1e-10.
     fit_prior : bool, default=True
-        Learn the class probabilities; if False they are equal.
+        Estimate the class probabilities from the data. If False, all classes have the same probability.
     class_prior : array-like, dict or None, default=None
-        Given class probabilities, in the order of `classes_` or by label.
+        Class probabilities in the order of `classes_`, or a dict from label to probability. If given, `fit_prior` is
+        ignored.
     class_weight : dict, "balanced" or None, default=None
-        Weights of the classes, which multiply the weights of their rows.
+        Class weights: the weight of a class multiplies the weights of its rows. "balanced" gives every class the same
+        total weight.
     n_jobs : int or None, default=None
-        Threads; None means SUNRISE_THREADS, else OMP_NUM_THREADS, else all cores.
+        Number of threads. None: the environment variable SUNRISE_THREADS, else OMP_NUM_THREADS, else all cores.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The class labels, sorted.
+    class_count_, class_prior_ : ndarray of shape (n_classes,)
+        Total weight and probability of each class. `class_prior_` may be set.
+    class_log_prior_ : ndarray of shape (n_classes,)
+        Log probability of each class.
+    feature_count_ : ndarray of shape (n_classes, n_features)
+        Total counts, scaled up for missing cells.
+    feature_log_prob_ : ndarray of shape (n_classes, n_features)
+        Log probability of each column, log P(j | c).
 
     Examples
     --------
@@ -45,13 +61,14 @@ class MultinomialNB(DiscreteNB):
     array([1])
     """
 
-    _takes = COUNTS
+    _support = COUNTS
 
     feature_count_ = FittedAttribute(
-        lambda self: rates(self._model.blocks[0], self._model.stats.weight), "Counts per class and column."
+        lambda self: rates(self._model.blocks[0], self._model.stats.weight),
+        "Total counts per class and column.",
     )
     feature_log_prob_ = FittedAttribute(
-        lambda self: self._model.params[0].log_theta, "Log share of each column."
+        lambda self: self._model.params[0].log_theta, "Log probability of each column per class."
     )
 
     def __init__(
@@ -85,9 +102,10 @@ class MultinomialNB(DiscreteNB):
         feature_names: ArrayLike | None = None,
         rows: float | None = None,
     ) -> Self:
-        """Make a model from given shares (classes x columns, each class summing to 1), without data.
+        """Return a model with the given probabilities (classes x columns, sum 1 in every class), without data.
 
-        `rows` counts tokens here: a later document of 10 words weighs as much as 10 of them.
+        `rows` is the number of tokens (counted units) that the parameters are worth: a later document of 10 words has
+        the weight of 10 tokens. Without `rows` the model predicts, but cannot be updated or merged.
 
         >>> from sunrise import MultinomialNB
         >>> model = MultinomialNB.from_parameters([[0.9, 0.1], [0.2, 0.8]], classes=["a", "b"])

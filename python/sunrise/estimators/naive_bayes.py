@@ -1,4 +1,4 @@
-"""NaiveBayes: one model for a whole table."""
+"""NaiveBayes: one model for a table with columns of different types."""
 
 from __future__ import annotations
 
@@ -14,59 +14,72 @@ from sunrise.model.settings import Settings
 
 
 class NaiveBayes(GenerativeMixin, ReliabilityMixin, SummaryMixin):
-    """Naive Bayes for a whole table: numbers, counts, yes and no and categories, with missing cells.
+    """Naive Bayes for tables with columns of different types: numbers, counts, booleans, categories and text.
 
-    Takes pandas, polars and pyarrow tables, anything with the Arrow PyCapsule interface, dicts of columns, arrays,
-    and sparse matrices as one block. Missing cells are left out of fit and of predict, exactly.
+    X may be a pandas, polars or pyarrow table, any object with the Arrow PyCapsule interface, a dict of columns, an
+    array, or a sparse matrix, whose columns form one block of one family. Missing cells are skipped in fit and in
+    predict, which is exact under the naive Bayes assumption; no imputation is needed.
 
     Parameters
     ----------
     families : "auto", "auto-fast", str, Family or dict, default="auto"
-        The family of every column: chosen automatically, one for all columns, or given by column. "auto" chooses by
-        type (rules in `sunrise.selection.rules`), except for numeric columns: there it takes the family with the best
-        leave-one-out score on a sample of rows (`sunrise.selection.by_score`; with more than 256 numeric columns or 200
-        classes, all columns are chosen by type).
-        "auto-fast" goes by type alone. A dict leads from a column, or a tuple of columns that form a block, to the name
-        of a family, a family such as `sunrise.Poisson()`, "auto-fast", or None to leave the column out; columns it does
-        not name are "auto". The first data seen decides, and `families_` says what and why.
+        The family (distribution) of every column: chosen automatically, one family for all columns, or a dict.
+
+        - "auto" chooses by column type (rules in `sunrise.selection.rules`). For numeric columns it chooses the family
+          with the best leave-one-out score on a sample of rows (`sunrise.selection.by_score`); with more than 256
+          numeric columns or 200 classes, all columns are chosen by type.
+        - "auto-fast" chooses all columns by type.
+        - A dict maps a column, or a tuple of columns that form a block, to the name of a family, a family object such
+          as `sunrise.Poisson()`, "auto-fast", or None to leave the column out. Columns not in the dict are "auto".
+
+        The families are chosen in `fit` or in the first `partial_fit` and stay fixed; `families_` shows them with the
+        reason for each choice.
     class_prior : "fitted", "uniform", array-like or dict, default="fitted"
-        Class probabilities: learned, equal, or given in the order of `classes_` or by label.
+        Class probabilities: estimated from the data ("fitted"), equal ("uniform"), given in the order of `classes_`, or
+        given as a dict from label to probability.
     estimate : {"mean", "map", "mle", "predictive"}, default="mean"
-        Which numbers stand for the parameters: posterior means, the most probable ones, those of maximum likelihood
-        (no prior at all), or none, because they are integrated out (a Student's t for Gaussian columns).
+        Estimate of the parameters: posterior mean ("mean"), posterior mode ("map"), maximum likelihood without a prior
+        ("mle"), or no point estimate: "predictive" integrates the parameters out, which gives, for example, Student's t
+        distributions for Gaussian columns.
     unseen : {"reserve", "ignore", "error"}, default="reserve"
-        What a category that was never seen in fit gets at predict: the posterior mass of one more cell, its
-        factor left out, or an error.
+        Treatment of a category in predict that did not occur in fit: "reserve" gives the category the posterior
+        probability of one additional category, "ignore" skips the cell, "error" raises a ValueError.
     calibrate : {"temperature", "columns"} or None, default=None
-        Make the probabilities honest, on exact leave-one-out scores of the fitted rows: one temperature for all
-        columns (and an exponent on the length of rows of counts), or one weight for each column, with an offset for
-        each class. `fit` does so; `partial_fit`, `forget` and `merge` keep what was found and mark it as stale until
-        `recalibrate`.
+        Calibrate the probabilities on leave-one-out scores of the training rows, with an offset for each class and
+        either one weight for all columns ("temperature", which also fits an exponent of the row length for blocks of
+        counts) or one weight for each column ("columns"). `fit` calibrates. `partial_fit`, `forget` and `merge` keep
+        the previous calibration and mark it as stale; `recalibrate` fits it again.
     unlabelled : {"error", "em"}, default="error"
-        What `fit` does with rows whose label is missing (None, NaN or a null): refuse them, or learn from them, too, by
-        EM (semi-supervised). `em_` says what came of it.
+        Treatment of rows whose label is missing (None, NaN or a null) in `fit`: "error" raises a ValueError, "em" uses
+        the rows for semi-supervised learning by the EM algorithm, which `em_` describes.
     unlabelled_weight : "auto" or float in (0, 1], default="auto"
-        What a row without a label counts beside a labelled one; "auto" chooses. Where EM does no better on
-        labelled rows held out than these alone, rows without a label are left out, whatever the weight.
+        Weight of a row without a label relative to a labelled row; "auto" chooses the weight by cross-validation. If EM
+        does not predict held-out labelled rows better than a model of the labelled rows only, the rows without a label
+        are ignored, whatever the weight.
     class_weight : dict, "balanced" or None, default=None
-        Weights of the classes, which multiply the weights of their rows.
+        Class weights: the weight of a class multiplies the weights of its rows. "balanced" gives every class the same
+        total weight.
     n_jobs : int or None, default=None
-        Threads; None means SUNRISE_THREADS, else OMP_NUM_THREADS, else all cores.
+        Number of threads. None: the environment variable SUNRISE_THREADS, else OMP_NUM_THREADS, else all cores.
 
     Attributes
     ----------
     classes_ : ndarray
-        The labels, sorted. `class_prior_` (which may be set) and `class_count_` go with them.
+        The class labels, sorted.
+    class_prior_, class_count_ : ndarray of shape (n_classes,)
+        Probability and total weight of each class. `class_prior_` may be set.
     families_ : frame or dict
-        The family of every column and why; `fixed_families_` is a dict to give to another model.
+        The family of every column, the reason for the choice, the parameters, and the scores of the candidates.
+    fixed_families_ : dict
+        The chosen families in the form of the `families` argument, to be passed to another model.
     parameters_ : dict
-        The parameters of every column, each with a number per class.
+        The parameters of every column; each parameter is an array with one number per class.
     feature_names_in_, n_features_in_ : ndarray of str, int
-        The columns of the first data.
+        Names (if all names are strings) and number of the columns.
     stats_ : Stats
-        All that is kept of the data: sums and counts.
+        The statistics of the training data, mostly sums and counts; the model keeps no other data.
     em_ : Em
-        What came of rows without a label, where there were some.
+        Result of learning from rows without a label; present only if labels were missing in `fit`.
 
     Examples
     --------
@@ -87,7 +100,7 @@ class NaiveBayes(GenerativeMixin, ReliabilityMixin, SummaryMixin):
         **COMMON,
     }
 
-    class_count_ = FittedAttribute(lambda self: self._model.stats.weight, "Weight of each class.")
+    class_count_ = FittedAttribute(lambda self: self._model.stats.weight, "Total weight of each class.")
     class_prior_ = FittedAttribute(
         lambda self: self._model.class_prior, "Probability of each class.", settable=True
     )

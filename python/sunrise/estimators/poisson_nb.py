@@ -1,4 +1,4 @@
-"""PoissonNB."""
+"""PoissonNB: naive Bayes for columns of counts."""
 
 from __future__ import annotations
 
@@ -20,21 +20,32 @@ from sunrise.statistics.support import WHOLE_COUNTS
 
 
 class PoissonNB(SingleFamilyEstimator):
-    """Poisson naive Bayes: every column is a count of its own.
+    """Naive Bayes for columns of independent counts: each column has a Poisson distribution in each class.
 
-    Takes dense or sparse counts with missing cells (NaN), which are left out of fit and of predict.
+    X is a dense or sparse matrix of whole numbers. Missing cells (NaN) are skipped in fit and in predict.
 
     Parameters
     ----------
     prior_shape, prior_rate : float, default=1.0
-        The Gamma prior of the rates: worth `prior_rate` rows that hold `prior_shape` counts; 0 and 0 is maximum
-        likelihood.
+        Shape and rate of the Gamma prior of the Poisson rates. The prior has the effect of `prior_rate` additional rows
+        with a total count of `prior_shape`; 0 and 0 is maximum likelihood.
     class_prior : array-like, dict, "fitted" or "uniform", default="fitted"
-        Class probabilities in the order of `classes_`, or by label.
+        Class probabilities: estimated from the data ("fitted"), equal ("uniform"), given in the order of `classes_`, or
+        given as a dict from label to probability.
     class_weight : dict, "balanced" or None, default=None
-        Weights of the classes, which multiply the weights of their rows.
+        Class weights: the weight of a class multiplies the weights of its rows. "balanced" gives every class the same
+        total weight.
     n_jobs : int or None, default=None
-        Threads; None means SUNRISE_THREADS, else OMP_NUM_THREADS, else all cores.
+        Number of threads. None: the environment variable SUNRISE_THREADS, else OMP_NUM_THREADS, else all cores.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The class labels, sorted.
+    class_count_, class_prior_ : ndarray of shape (n_classes,)
+        Total weight and probability of each class. `class_prior_` may be set.
+    rate_ : ndarray of shape (n_classes, n_features)
+        Poisson rate of each column in each class.
 
     Examples
     --------
@@ -45,7 +56,7 @@ class PoissonNB(SingleFamilyEstimator):
            [5.66666667, 0.66666667]]))
     """
 
-    _takes = WHOLE_COUNTS
+    _support = WHOLE_COUNTS
 
     _parameter_constraints: dict[str, Any] = {
         "prior_shape": [Interval(Real, 0, None, closed="left")],
@@ -54,7 +65,7 @@ class PoissonNB(SingleFamilyEstimator):
         **COMMON,
     }
 
-    rate_ = FittedAttribute(lambda self: self._model.params[0].rate, "Rate of each column per class.")
+    rate_ = FittedAttribute(lambda self: self._model.params[0].rate, "Poisson rate of each column per class.")
 
     def __init__(
         self,
@@ -85,7 +96,10 @@ class PoissonNB(SingleFamilyEstimator):
         feature_names: ArrayLike | None = None,
         rows: float | None = None,
     ) -> Self:
-        """Make a model from given rates (classes x columns), without data.
+        """Return a model with the given Poisson rates (classes x columns), without data.
+
+        `rows` is the number of training rows that the parameters are worth; without `rows` the model predicts, but
+        cannot be updated or merged.
 
         >>> from sunrise import PoissonNB
         >>> model = PoissonNB.from_parameters([[2.0], [8.0]], classes=["few", "many"])
@@ -94,7 +108,7 @@ class PoissonNB(SingleFamilyEstimator):
         """
         given = given_parameters(classes, class_prior, rows)
         rates = given.matrix("rate", rate, lowest=0.0)
-        # No cells stand behind the rates, so nothing is known of their factorials.
+        # The sum of log x! is unknown without the counts themselves.
         sums = Sums(
             given.block_rows,
             given.observed_weight,

@@ -1,4 +1,4 @@
-"""Prediction: read, score, and nothing of the estimator changes."""
+"""Prediction: classes, probabilities, scores and explanations of rows. The estimator is never modified."""
 
 from __future__ import annotations
 
@@ -25,39 +25,40 @@ from sunrise.model.score import scored
 
 
 class PredictionMixin(ClassifierMixin, Estimator):  # type: ignore[misc]
-    """Labels, probabilities, scores and explanations of rows."""
+    """predict and its variants, score, check, explain and to_linear."""
 
     def predict(self, X: Any, as_frame: bool = False) -> Any:
-        """The most probable class of every row; the first of equal ones.
+        """Return the most probable class of every row; of equally probable classes, the first in `classes_`.
 
-        With `as_frame` the result is a frame of X's kind.
+        With `as_frame=True` the result is a frame of the same library as X.
         """
-        best = self._score(X, None)
-        found = self.classes_[best]
+        codes = self._score(X, None)  # before `classes_` is read: NotFittedError, not AttributeError
+        predicted = self.classes_[codes]
         if not as_frame:
-            return found
+            return predicted
         name = self._model.schema.label
-        return write.like(X, {"class" if name is None else name: found})
+        return write.like(X, {"class" if name is None else name: predicted})
 
     def predict_proba(self, X: Any, as_frame: bool = False) -> Any:
-        """Probability of every class for every row, in the order of `classes_`."""
-        return self._by_class(X, self._score(X, "proba"), as_frame)
+        """Return the probability of every class for every row, in the order of `classes_`."""
+        return self._class_columns(X, self._score(X, "proba"), as_frame)
 
     def predict_log_proba(self, X: Any, as_frame: bool = False) -> Any:
-        """Log-probability of every class for every row, exact also where a probability rounds to 1."""
-        return self._by_class(X, self._score(X, "log_proba"), as_frame)
+        """Return the log probability of every class for every row; precise even if the probability rounds to 0 or 1."""
+        return self._class_columns(X, self._score(X, "log_proba"), as_frame)
 
     def predict_joint_log_proba(self, X: Any, as_frame: bool = False) -> Any:
-        """Joint log score log P(c) + log P(x | c) of every class for every row."""
-        return self._by_class(X, self._score(X, "joint"), as_frame)
+        """Return the joint log score log P(c) + log P(x | c) of every class for every row."""
+        return self._class_columns(X, self._score(X, "joint"), as_frame)
 
-    def _by_class(self, X: Any, values: Floats, as_frame: bool) -> Any:
+    def _class_columns(self, X: Any, values: Floats, as_frame: bool) -> Any:
+        """Return values (rows x classes) as an array, or as a frame with one column per class."""
         if not as_frame:
             return values
         return write.like(X, dict(zip(self.classes_.tolist(), values.T, strict=True)))
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Accuracy on rows X with labels y, which may be the name of X's label column."""
+        """Return the accuracy on rows X with labels y; y may be the name of the label column of X."""
         table = self._read_table(X, fitting=False)
         if is_name(y, table):
             classes, codes = target(type(self).__name__, label_column(X, table, y), table.n_rows)
@@ -76,32 +77,34 @@ class PredictionMixin(ClassifierMixin, Estimator):  # type: ignore[misc]
             self._refuse_cell(batch, error)
         if impossible:
             alert(
-                f"{impossible} of {batch.n_rows} rows have probability 0 under every class and got the class prior. "
-                "Smoothing (alpha or var_smoothing above 0) avoids it.",
+                f"{impossible} of {batch.n_rows} rows have probability 0 under every class; their prediction is "
+                "the class prior. Smoothing (alpha or var_smoothing above 0) avoids this.",
                 ImpossibleRowWarning,
             )
         return values
 
     def _refuse_cell(self, batch: Batch, error: _native.CellError) -> NoReturn:
-        """Name the cell that could not be scored; blocks do not know their place in the table, so look for it."""
-        fitted, names = self._model, getattr(self, "feature_names_in_", None)
-        row, n_classes = np.array([error.args[1]]), len(fitted.classes)
-        for part, block, form in zip(fitted.parts, batch.blocks, fitted.forms, strict=True):
+        """Raise ValueError that names the invalid cell.
+
+        The error of the engine has no position in the table, so the row is scored again, block by block.
+        """
+        model, names = self._model, getattr(self, "feature_names_in_", None)
+        row, n_classes = np.array([error.args[1]]), len(model.classes)
+        for part, block, form in zip(model.parts, batch.blocks, model.forms, strict=True):
             support = part.family.support
             try:
                 array.summed(block, support, form.finite, n_classes, row)
-            except _native.CellError as found:
-                why, at, j, value = found.args
-                views = len(support.views)
-                refuse_cell(
-                    type(self).__name__, names, (why, at, part.columns[j // views] * views, value), support
-                )
-        refuse_cell(type(self).__name__, names, error.args, fitted.supports[0])
+            except _native.CellError as block_error:
+                reason, position, j, value = block_error.args
+                n_views = len(support.views)
+                cell = reason, position, part.columns[j // n_views] * n_views, value
+                refuse_cell(type(self).__name__, names, cell, support)
+        refuse_cell(type(self).__name__, names, error.args, model.supports[0])
 
     def check(self, X: Any) -> Any:
-        """Count the missing and the unseen cells of every column, without predicting.
+        """Return the number of missing cells and of cells with unseen categories per column, without predicting.
 
-        The result is a frame of X's kind, or a dict by column where X is no frame.
+        The result is a frame of the same library as X, or a dict by column if X is not a frame.
 
         >>> from sunrise import NaiveBayes
         >>> model = NaiveBayes().fit({"hair": ["long", "short", "long"]}, ["a", "b", "a"])
@@ -109,23 +112,23 @@ class PredictionMixin(ClassifierMixin, Estimator):  # type: ignore[misc]
         {'hair': {'missing': 1, 'unseen': 1}}
         """
         self._require_fitted()
-        table, fitted = self._read_table(X, fitting=False), self._model
-        found = count_unusable(table, fitted, type(self).__name__)
+        table = self._read_table(X, fitting=False)
+        counts = count_unusable(table, self._model, type(self).__name__)
         names = self._columns()
         if table.library is None:
-            return {names[j]: {"missing": m, "unseen": u} for j, (m, u) in found.items()}
+            return {names[j]: {"missing": m, "unseen": u} for j, (m, u) in counts.items()}
         columns = {
-            "column": [names[j] for j in found],
-            "missing": [m for m, _ in found.values()],
-            "unseen": [u for _, u in found.values()],
+            "column": [names[j] for j in counts],
+            "missing": [m for m, _ in counts.values()],
+            "unseen": [u for _, u in counts.values()],
         }
         return write.frame(table.library, columns)
 
     def explain(self, X: Any, columns: Any = None) -> Explanation:
-        """What every column adds to the score of every class; adds up to the joint log score.
+        """Return the contribution of every column to the score of every class; the sum is the joint log score.
 
-        `columns` names the columns where the model does not know their names. The result holds a number for
-        every row, class and column: explain rows by the hundred, not by the million.
+        `columns` gives names to the columns of a model that was fitted without names. The result has one number per
+        row, class and column, so memory limits the number of rows: pass hundreds, not millions.
 
         >>> from sunrise import BernoulliNB
         >>> model = BernoulliNB().fit([[0, 1], [1, 1], [0, 1], [1, 0]], ["no", "no", "no", "yes"])
@@ -133,18 +136,17 @@ class PredictionMixin(ClassifierMixin, Estimator):  # type: ignore[misc]
         (1, 2, 2)
         """
         self._require_fitted()
-        fitted = self._model
         names = self._columns() if columns is None else [str(name) for name in columns]
         if len(names) != self.n_features_in_:
-            raise ValueError(f"columns must name {self.n_features_in_} columns, not {len(names)}")
+            raise ValueError(f"columns must name {self.n_features_in_} columns, not {len(names)}.")
         batch, table = self._encode(X)
         try:
-            return Explanation.of(batch, fitted, names, table)
+            return Explanation.of(batch, self._model, names, table)
         except _native.CellError as error:
             self._refuse_cell(batch, error)
 
     def to_linear(self) -> LinearForm:
-        """The model as weights w and intercepts b: w . phi(x) + b is the joint log score.
+        """Return the model as a linear classifier: w . phi(x) + b is the joint log score.
 
         >>> from sunrise import MultinomialNB
         >>> line = MultinomialNB().fit([[0, 3, 1], [1, 0, 2]], [0, 1]).to_linear()
@@ -152,5 +154,4 @@ class PredictionMixin(ClassifierMixin, Estimator):  # type: ignore[misc]
         ((2, 3), (2,))
         """
         self._require_fitted()
-        fitted = self._model
-        return LinearForm.of(fitted, self._columns(), self._read_table)
+        return LinearForm.of(self._model, self._columns(), self._read_table)

@@ -1,4 +1,4 @@
-"""Honest numbers: leave-one-out scores, calibrated probabilities, and how sure the model is of them."""
+"""Leave-one-out scores, calibration of probabilities, and credible intervals of predicted probabilities."""
 
 from __future__ import annotations
 
@@ -18,9 +18,11 @@ from sunrise.numerics.conjugate import tails_of
 
 
 class Calibrated(NamedTuple):
-    """How the scores of a model are calibrated.
+    """Calibration of the scores of a model.
 
-    `weights` and `exponents` are by column, or by the columns of a block that are one distribution; `offsets` by class.
+    `weights` and `exponents` are dicts by column; a block with one joint distribution, for example a multinomial, has a
+    tuple of columns as its key. `offsets` is a dict by class. `stale` is True if the statistics have changed since the
+    calibration was fitted.
     """
 
     kind: str
@@ -31,18 +33,18 @@ class Calibrated(NamedTuple):
 
 
 class ReliabilityMixin(LearningMixin):
-    """Leave-one-out scores, calibration, and intervals of probabilities."""
+    """Leave-one-out scores, calibration, and credible intervals."""
 
     def leave_one_out(self, X: Any, y: Any, sample_weight: Any = None) -> Floats:
-        """Log-probability of every class for every fitted row, with the row itself taken out of the statistics.
+        """Return the log probability of every class for every training row, with the row removed from the statistics.
 
-        Everything that was chosen from the data (families, levels, prior scales, alphas, calibration) stays as it is;
-        no model is refitted. A class that is left without rows has -inf.
+        Choices made from the data (families, levels, prior scales, alphas, calibration) stay as in the full fit; no
+        model is refitted. A class whose only row is removed has -inf.
 
         Parameters
         ----------
         X, y, sample_weight
-            Rows, labels and weights that the model was fitted to: all of them, or some.
+            Rows, labels and weights that the model was fitted to, or a subset of them.
 
         >>> from sunrise import NaiveBayes
         >>> table = {"height": [1.62, 1.71, 1.58, 1.93, 1.88, 1.65], "sex": list("ffmmmm")}
@@ -51,10 +53,10 @@ class ReliabilityMixin(LearningMixin):
         array([[0.13, 0.87],
                [0.61, 0.39]])
         """
-        return self._left_out(X, y, sample_weight).log_proba()
+        return self._read_training_rows(X, y, sample_weight).log_proba()
 
     def loo_score(self, X: Any, y: Any, sample_weight: Any = None) -> LooScore:
-        """Accuracy and log loss of the model on its own rows, each taken out first, beside those of the class prior.
+        """Return leave-one-out accuracy and log loss on training rows, with the same scores of the class prior.
 
         >>> from sunrise.datasets import load_house_votes
         >>> from sunrise import NaiveBayes
@@ -63,38 +65,39 @@ class ReliabilityMixin(LearningMixin):
         >>> round(score.accuracy, 3), round(score.prior_accuracy, 3), score.rows
         (0.901, 0.614, 435)
         """
-        rows = self._left_out(X, y, sample_weight)
+        rows = self._read_training_rows(X, y, sample_weight)
         return rows.score(rows.log_proba())
 
     def recalibrate(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit the calibration anew, on rows that are among the fitted ones; the statistics stay as they are."""
+        """Fit the calibration again on training rows (all or a subset); the statistics do not change."""
         with self._unchanged_on_failure():
             if "calibrate" not in self.get_params():
                 raise ValueError(
-                    f"{type(self).__name__} has nothing to calibrate. Use NaiveBayes with its family and calibrate=."
+                    f"{type(self).__name__} has nothing to calibrate. Use NaiveBayes(families=..., calibrate=...)."
                 )
             self._checked_settings()
-            kind = self._calibrate_as()
+            kind = self._calibration_kind()
             if kind is None:
                 raise ValueError(
-                    'there is nothing to calibrate: set calibrate="temperature" or calibrate="columns".'
+                    'calibrate is None, so there is nothing to calibrate: set calibrate="temperature" or "columns".'
                 )
-            self._recalibrate(self._left_out(X, y, sample_weight, plain=True))
+            self._recalibrate(self._read_training_rows(X, y, sample_weight, uncalibrated=True))
         return self
 
     def interval(
         self, X: Any, level: float = 0.95, n_draws: int = 1000, random_state: Any = 0
     ) -> tuple[Floats, Floats]:
-        """Credible interval of every predicted probability: how sure the model is of it, given what it has seen.
+        """Return a credible interval of every predicted probability, from the posterior distribution of the parameters.
 
-        Parameters are drawn `n_draws` times from their posterior, class probabilities too where they were fitted
-        (under equal weights of all), and the interval has equal tails. It is of the calibrated probability, with the
-        calibration as it is. Columns without a conjugate posterior (gamma, beta, von Mises) enter with their
-        estimates.
+        The parameters are drawn `n_draws` times from their posterior. Class probabilities are drawn, too, if they were
+        estimated from the data (under a uniform prior). The interval has equal tails and refers to the calibrated
+        probability; the calibration itself is kept fixed. Columns without a conjugate posterior (gamma, beta, von
+        Mises) use their point estimates.
 
         Returns
         -------
         low, high : ndarray of shape (n_samples, n_classes)
+            Lower and upper ends of the intervals.
 
         >>> from sunrise import NaiveBayes
         >>> few, many = ({"x": [0, 0, 1, 0, 1, 1] * n} for n in (1, 100))
@@ -107,39 +110,41 @@ class ReliabilityMixin(LearningMixin):
         """
         tails = tails_of(level)
         if not (isinstance(n_draws, int | np.integer) and n_draws > 0):
-            raise ValueError(f"n_draws is {n_draws!r}; it must be a number of draws, such as 1000.")
+            raise ValueError(f"n_draws is {n_draws!r}; it must be a positive integer, for example 1000.")
         batch, _ = self._encode(X)
-        fitted = self._model
-        for part in fitted.parts:
+        model = self._model
+        for part in model.parts:
             if not part.family.generative:
                 raise ValueError(
-                    f"{part.family.name} is not a distribution of the cells: its parameters have no posterior."
+                    f"{part.family.name} is not a distribution of the cells, so its parameters have no posterior."
                 )
-        return intervals(fitted, batch, tails, int(n_draws), np.random.default_rng(random_state))
+        return intervals(model, batch, tails, int(n_draws), np.random.default_rng(random_state))
 
     @property
     def calibration_(self) -> Calibrated | None:
-        """How the scores are calibrated, by names of columns and classes; None where they are not."""
-        fitted = self._fitted_model("calibration_")
-        if (found := fitted.calibration) is None:
+        """The fitted calibration by names of columns and classes; None if the scores are not calibrated."""
+        model = self._fitted_model("calibration_")
+        if (calibration := model.calibration) is None:
             return None
         names, weights, exponents = self._columns(), {}, {}
-        for part in fitted.parts:
+        for part in model.parts:
             joint = part.family.joint
             for columns in [part.columns] if joint else [(j,) for j in part.columns]:
                 key: Any = tuple(names[j] for j in columns) if joint else names[columns[0]]
-                weights[key] = float(found.weights[columns[0]])
+                weights[key] = float(calibration.weights[columns[0]])
                 if joint:
-                    exponents[key] = float(found.exponents_of_columns[columns[0]])
-        return Calibrated(found.kind, weights, exponents, dict(found.offsets), found.stale)
+                    exponents[key] = float(calibration.exponents_of_columns[columns[0]])
+        return Calibrated(calibration.kind, weights, exponents, dict(calibration.offsets), calibration.stale)
 
-    def _left_out(self, X: Any, y: Any, sample_weight: Any, plain: bool = False) -> LeaveOneOut:
-        """Fitted rows, read as the model scores them; `plain`, without its calibration."""
+    def _read_training_rows(
+        self, X: Any, y: Any, sample_weight: Any, uncalibrated: bool = False
+    ) -> LeaveOneOut:
+        """Return training rows, encoded for leave-one-out scores, with or without the calibration of the model."""
         self._require_fitted()
         self._refuse_fixed_parameters()
-        model = self._model.uncalibrated if plain else self._model
+        model = self._model.uncalibrated if uncalibrated else self._model
         who, table = type(self).__name__, self._read_table(X, fitting=False)
         table, y, _ = labelled(who, X, table, y)
         batch, _ = encode_rows(table, model, who)
         classes, codes = target(who, y, batch.n_rows)
-        return self._left_out_rows(model, batch, classes, codes, weights(sample_weight, batch.n_rows))
+        return self._leave_one_out_rows(model, batch, classes, codes, weights(sample_weight, batch.n_rows))

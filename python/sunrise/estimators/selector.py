@@ -1,4 +1,4 @@
-"""Feature choice: the columns that tell most of the class, without another look at the data."""
+"""Feature selection by mutual information with the class."""
 
 from __future__ import annotations
 
@@ -20,16 +20,23 @@ __all__ = ["InformationSelector"]
 
 
 class InformationSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
-    """Keep the columns with most mutual information with the class, under a naive Bayes model of them.
+    """Select the columns with the largest mutual information with the class, estimated by a naive Bayes model.
 
     Parameters
     ----------
     k : int or None, default=None
-        How many columns to keep.
+        Number of columns to select.
     min_bits : float or None, default=None
-        Keep columns that tell at least so much.
+        Select the columns with at least this mutual information, in bits.
     estimator : NaiveBayes or None, default=None
-        The model whose families give the bits; `NaiveBayes()` if None.
+        The model that estimates the mutual information; None uses `NaiveBayes()`.
+
+    Attributes
+    ----------
+    bits_ : ndarray of shape (n_features,)
+        Mutual information of each column and the class, in bits.
+    feature_names_in_, n_features_in_ : ndarray of str, int
+        Names (if the columns have names) and number of the columns.
 
     Examples
     --------
@@ -48,11 +55,11 @@ class InformationSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         self.estimator = estimator
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Fit the model and its bits."""
+        """Fit the model and compute the mutual information of every column."""
         model = NaiveBayes() if self.estimator is None else clone(self.estimator)
         bits = model.fit(X, y).mutual_information()
         self.__dict__.pop("feature_names_in_", None)
-        self._kept = most_telling(bits, self.k, self.min_bits)
+        self._selected = most_telling(bits, self.k, self.min_bits)
         self.bits_, self.n_features_in_ = bits, model.n_features_in_
         if hasattr(model, "feature_names_in_"):
             self.feature_names_in_ = model.feature_names_in_
@@ -61,29 +68,31 @@ class InformationSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
     def _get_support_mask(self) -> Mask:
         check_is_fitted(self, "bits_")
         mask = np.zeros(len(self.bits_), bool)
-        mask[self._kept] = True
+        mask[self._selected] = True
         return mask
 
     def transform(self, X: Any) -> Any:
-        """The kept columns of X, by name where they have names, in X's own type."""
-        keep = np.flatnonzero(self._get_support_mask()).tolist()
+        """Return the selected columns of X in the type of X; columns are matched by name if they have names."""
+        positions = np.flatnonzero(self._get_support_mask()).tolist()
         names = getattr(self, "feature_names_in_", None)
-        called = None if names is None else [names[j] for j in keep]
-        if called is not None and isinstance(X, list) and all(isinstance(row, dict) for row in X):
-            return [{name: row.get(name) for name in called} for row in X]
-        if called is not None and (isinstance(X, dict) or library_of(X) is not None):
-            absent = [name for name in called if name not in frame_of(X).names]
+        selected = None if names is None else [names[j] for j in positions]
+        if selected is not None and isinstance(X, list) and all(isinstance(row, dict) for row in X):
+            return [{name: row.get(name) for name in selected} for row in X]
+        if selected is not None and (isinstance(X, dict) or library_of(X) is not None):
+            absent = [name for name in selected if name not in frame_of(X).names]
             if absent:
-                raise ValueError(f"column {absent[0]!r} is missing: it was selected.")
+                raise ValueError(
+                    f"column {absent[0]!r} was selected in fit and is missing in X. Add it, for example as nulls."
+                )
             if isinstance(X, dict):
-                return {name: X[name] for name in called}
-            return X[called] if library_of(X) == "pandas" else X.select(called)
+                return {name: X[name] for name in selected}
+            return X[selected] if library_of(X) == "pandas" else X.select(selected)
         rows = X if sparse.issparse(X) or isinstance(X, np.ndarray) else np.array(X, dtype=object)
         if rows.ndim != 2 or rows.shape[1] != self.n_features_in_:
             raise ValueError(
                 f"X has shape {rows.shape}, but InformationSelector is expecting {self.n_features_in_} features."
             )
-        return rows[:, keep]
+        return rows[:, positions]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -1,4 +1,4 @@
-"""What the single-family estimators share: each is NaiveBayes with one block of numbers."""
+"""Base classes of the single-family estimators: each is NaiveBayes with one block of numeric columns."""
 
 from __future__ import annotations
 
@@ -23,74 +23,74 @@ from sunrise.statistics.support import REAL, Support
 
 
 class SingleFamilyEstimator(NaiveBayes):
-    """A model of one block of numbers, which all have the same family."""
+    """Base class of estimators whose columns form one block of one family."""
 
-    #: The cells it takes, for scikit-learn's tags.
-    _takes: ClassVar[Support] = REAL
+    #: Allowed cell values, for scikit-learn's tags.
+    _support: ClassVar[Support] = REAL
 
-    # Those who know scikit-learn's five expect them to look like scikit-learn's.
+    # These estimators replace scikit-learn's, so they are displayed as scikit-learn displays its own.
     __repr__ = BaseEstimator.__repr__
     _repr_html_inner = BaseEstimator._repr_html_inner
     _repr_mimebundle_ = BaseEstimator._repr_mimebundle_
 
-    # Labels by the name of a column are for tables.
+    # X is a matrix without a label column, so y cannot be a column name.
     score = ClassifierMixin.score
 
     def _read_table(self, X: Any, fitting: bool) -> Frame:
-        """Read a table of numbers; scikit-learn's own rules decide about column names and their number."""
-        table, known = number_frame(X), self.__dict__
-        # A model from parameters has its names from a list, not from a table: rows without names are welcome.
-        named = "feature_names_in_" in known and not known.get("_fixed")
+        """Read a table of numbers; scikit-learn validates the names and the number of columns."""
+        table, attributes = number_frame(X), self.__dict__
+        # A model from parameters got its names from a list, not from a table, so rows without names are accepted.
+        needs_names = "feature_names_in_" in attributes and not attributes.get("_fixed")
         if fitting and type(X) is np.ndarray:
-            known.pop("feature_names_in_", None)
-            known["n_features_in_"] = len(table.names)
-        elif fitting or named or known["n_features_in_"] != len(table.names) or table.is_named:
+            attributes.pop("feature_names_in_", None)
+            attributes["n_features_in_"] = len(table.names)
+        elif fitting or needs_names or attributes["n_features_in_"] != len(table.names) or table.is_named:
             try:
                 validate_data(self, X, reset=fitting, skip_check_array=True)
             except ValueError as error:
                 raise _with_remedy(error) from None
         if table.n_rows == 0:
             refuse_no_rows(type(self).__name__, len(table.names))
-        return table.named(known.get("feature_names_in_"))
+        return table.named(attributes.get("feature_names_in_"))
 
     def _whole_schema(self, settings: Settings, table: Frame) -> Schema:
-        """All columns are one block of the estimator's family."""
-        choice, names = (
-            Choice(settings.families, "given for all columns"),
-            table.names if table.is_named else None,
-        )
+        """Return a schema in which all columns form one block of the estimator's family."""
+        choice = Choice(settings.families, "given for all columns")
+        names = table.names if table.is_named else None
         return Schema.whole(choice, len(table.names), names, table.library)
 
     def _name_columns(self, schema: Schema) -> None:
-        """The names were set when the table was read."""
+        """Do nothing: `_read_table` has already set the names."""
 
     def _as_table(self, columns: dict[Any, Any]) -> Any:
-        """A matrix, as it was fitted to."""
+        """Return sampled columns as a matrix."""
         return np.array(list(columns.values()), dtype=float).T
 
-    def _keep(self, keep: Positions, bits: Floats) -> None:
-        """Become the model of these columns, which is that of a narrower matrix."""
+    def _restrict_to(self, keep: Positions, bits: Floats) -> None:
+        """Restrict this estimator to the columns in `keep`; X then has these columns only."""
         by_column = [
             name for name in ("alpha", "min_categories", "bandwidth") if np.ndim(getattr(self, name, 0))
         ]
         if by_column:
             raise ValueError(
-                f"select needs settings that are the same for all columns: {by_column[0]} is one for each."
+                f"{by_column[0]} has one value per column. To use select, pass one value for all columns."
             )
-        fitted, stats = self._model, self.stats_
-        schema, blocks = fitted.schema.narrowed(keep, stats.blocks)
+        model, stats = self._model, self.stats_
+        schema, blocks = model.schema.narrowed(keep, stats.blocks)
         self.__dict__["n_features_in_"] = len(keep)
         if "feature_names_in_" in self.__dict__:
             self.__dict__["feature_names_in_"] = self.feature_names_in_[keep]
-        self._reduced(fitted.settings, schema, blocks, keep)
+        self._set_columns(model.settings, schema, blocks, keep)
 
     def _from_stats(self, given: Given, blocks: tuple[Any, ...], n_columns: int, feature_names: Any) -> Self:
-        """Become the model these statistics stand for."""
+        """Set the statistics that correspond to given parameters, and return self."""
         self.__dict__["n_features_in_"] = n_columns
         if feature_names is not None:
             names = np.asarray(feature_names, dtype=object)
             if names.shape != (n_columns,):
-                raise ValueError(f"feature_names must name {n_columns} columns, not {names.size}")
+                raise ValueError(
+                    f"feature_names must have one name for each of the {n_columns} columns; it has {names.size}"
+                )
             self.__dict__["feature_names_in_"] = names
         self.__dict__["_fixed"] = not given.updatable
         stats = Stats(given.classes, given.rows, given.class_weight, blocks)
@@ -101,14 +101,14 @@ class SingleFamilyEstimator(NaiveBayes):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.positive_only = self._takes.lowest == 0.0
-        tags.input_tags.categorical = self._takes.whole
+        tags.input_tags.positive_only = self._support.lowest == 0.0
+        tags.input_tags.categorical = self._support.whole
         tags.input_tags.string = False
         return tags
 
 
 class DiscreteNB(SingleFamilyEstimator):
-    """What the counting estimators share: alpha, and scikit-learn's way to say the class prior."""
+    """Base class of the estimators with `alpha` and scikit-learn's arguments `fit_prior` and `class_prior`."""
 
     _parameter_constraints: dict[str, Any] = {
         "alpha": [Interval(Real, 0, None, closed="left"), "array-like", StrOptions({"evidence"})],
@@ -126,25 +126,26 @@ class DiscreteNB(SingleFamilyEstimator):
     class_prior: Any
 
     def _prior(self) -> Any:
+        """Return the class prior as the `class_prior` argument of NaiveBayes."""
         if self.class_prior is not None:
             return self.class_prior
         return "fitted" if self.fit_prior else "uniform"
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.classifier_tags.poor_score = True  # the checks feed it numbers that are no counts
+        tags.classifier_tags.poor_score = True  # scikit-learn's checks fit continuous data, not counts
         return tags
 
 
 def _with_remedy(error: ValueError) -> ValueError:
-    """scikit-learn's error about columns, with what to do."""
+    """Return scikit-learn's error about columns with a remedy added to its text."""
     text = str(error)
     if "yet now missing" in text:
-        text += "\nAdd a missing column as nulls (NaN): its factor is then left out."
+        text += "\nAdd a missing column as nulls (NaN); missing cells are skipped."
     elif "unseen at fit time" in text:
         text += "\nDrop the columns that were not present in fit."
     elif "features, but" in text:
-        text += " Pass the columns of fit in their order; a column you do not have can be all NaN."
+        text += " Pass the columns of fit in the same order; a column without data can be all NaN."
     else:
         return error
     return type(error)(text)

@@ -1,4 +1,4 @@
-"""A fitted model at a glance: plain data first, then the same for a terminal and for a notebook."""
+"""Summary of a fitted model, as text for `print(model)` and as HTML for notebooks, and the fitted attributes."""
 
 from __future__ import annotations
 
@@ -21,65 +21,67 @@ from sunrise.model.fitted import FittedModel
 from sunrise.numerics.evidence import Chosen, Evidence
 from sunrise.statistics.model import Stats
 
-#: How much of a large model is shown.
+#: Number of columns and of classes that a summary shows; the rest is only counted.
 MOST_COLUMNS, MOST_CLASSES = 30, 10
 
 
 @dataclass(frozen=True)
 class ColumnSummary:
-    """A column: its family and why, how many cells are missing, and parameters with a number per class."""
+    """One column: family, reason for the choice, number of missing cells, and parameters with one number per class."""
 
     name: str
     family: str | None
     reason: str
     missing: int | None
     parameters: dict[str, Floats]
-    #: What the families that were tried told of the class, in nats a row; none where none were.
+    #: Score of every candidate family: mean log probability of the class, in nats per row. Empty without candidates.
     scores: dict[str, float]
 
 
 @dataclass(frozen=True)
 class Summary:
-    """A model: its classes, each with rows and prior, and its columns."""
+    """A fitted model: its classes (label, number of rows, prior) and its columns."""
 
     title: str
     classes: list[tuple[str, int, float]]
     columns: list[ColumnSummary]
-    #: How the scores are calibrated, if they are.
+    #: Kind of calibration, for the first line; empty without calibration.
     calibration: str = ""
 
     @classmethod
-    def of(cls, title: str, names: list[str], fitted: FittedModel, stats: Stats) -> Summary:
-        """Sum up a fitted model."""
+    def of(cls, title: str, names: list[str], model: FittedModel, stats: Stats) -> Summary:
+        """Return the summary of a fitted model."""
         rows = dict(zip(stats.classes.tolist(), stats.rows.tolist(), strict=True))
         total = int(stats.rows.sum())
         classes = [
             (str(label), rows.get(label, 0), float(p))
-            for label, p in zip(fitted.classes.tolist(), fitted.class_prior, strict=True)
+            for label, p in zip(model.classes.tolist(), model.class_prior, strict=True)
         ]
         columns = [
             ColumnSummary(name, None, choice.reason, None, {}, {})
-            for name, choice in zip(names, fitted.schema.choices, strict=True)
+            for name, choice in zip(names, model.schema.choices, strict=True)
         ]
-        for part, described, block in zip(fitted.parts, fitted.described, stats.blocks, strict=True):
+        for part, described, block in zip(model.parts, model.described, stats.blocks, strict=True):
             observed = block.observed[:: len(part.family.fit_support.views)]
             for k, j in enumerate(part.columns):
                 missing = total - int(observed[k])
-                choice = fitted.schema.choices[j]
-                rest = choice.reason, missing, described[k], choice.scores or {}
-                columns[j] = ColumnSummary(names[j], part.family.name, *rest)
-        found = fitted.calibration
-        told = "" if found is None else f", calibrated by {found.kind}{' (stale)' if found.stale else ''}"
-        return cls(title, classes, columns, told)
+                choice = model.schema.choices[j]
+                columns[j] = ColumnSummary(
+                    names[j], part.family.name, choice.reason, missing, described[k], choice.scores or {}
+                )
+        text = ""
+        if (calibration := model.calibration) is not None:
+            text = f", calibrated by {calibration.kind}{' (stale)' if calibration.stale else ''}"
+        return cls(title, classes, columns, text)
 
     @property
     def n_rows(self) -> int:
-        """Rows the model has seen."""
+        """Number of training rows."""
         return sum(rows for _, rows, _ in self.classes)
 
     @property
     def head(self) -> str:
-        """Rows, columns and missing cells in a line."""
+        """One line with the number of rows, columns and missing cells."""
         used = [column for column in self.columns if column.missing is not None]
         missing = sum(column.missing or 0 for column in used)
         left_out = f" ({len(self.columns) - len(used)} left out)" if len(used) < len(self.columns) else ""
@@ -89,31 +91,34 @@ class Summary:
         )
 
     def text(self) -> str:
-        """For a terminal."""
-        few = self.classes[:MOST_CLASSES]
+        """Return the summary as text for a terminal."""
+        classes = self.classes[:MOST_CLASSES]
         lines = [self.title, "  " + self.head, ""]
         lines += _aligned(
-            [("class", "rows", "prior"), *((c, f"{n:,}", f"{p:.3f}") for c, n, p in few)], "<>>"
+            [("class", "rows", "prior"), *((c, f"{n:,}", f"{p:.3f}") for c, n, p in classes)], "<>>"
         )
-        lines += _rest(len(self.classes) - len(few), "classes")
-        given = " | ".join(label for label, *_ in self.classes) if len(self.classes) <= 3 else "by class"
-        shown = [("column", "family", "missing", f"parameters ({given})", "why")]
+        lines += _number_not_shown(len(self.classes) - len(classes), "classes")
+        order = " | ".join(label for label, *_ in self.classes) if len(self.classes) <= 3 else "by class"
+        table = [("column", "family", "missing", f"parameters ({order})", "why")]
         for column in self.columns[:MOST_COLUMNS]:
             missing = "" if column.missing is None else f"{column.missing:,}"
-            shown.append((column.name, column.family or "-", missing, told(column.parameters), column.reason))
-        lines += ["", *_aligned(shown, "<<><<"), *_rest(len(self.columns) - MOST_COLUMNS, "columns")]
+            parameters = format_parameters(column.parameters)
+            table.append((column.name, column.family or "-", missing, parameters, column.reason))
+        lines += ["", *_aligned(table, "<<><<")]
+        lines += _number_not_shown(len(self.columns) - MOST_COLUMNS, "columns")
         return "\n".join(lines)
 
     def html(self) -> str:
-        """For a notebook: the same, and behind every column all of its parameters."""
-        few = self.classes[:MOST_CLASSES]
+        """Return the summary as HTML for a notebook; the parameters of a column can be unfolded."""
+        shown = self.classes[:MOST_CLASSES]
         classes = "".join(
-            f"<tr><td>{escape(c)}</td><td class=n>{n:,}</td><td class=n>{p:.3f}</td></tr>" for c, n, p in few
+            f"<tr><td>{escape(c)}</td><td class=n>{n:,}</td><td class=n>{p:.3f}</td></tr>"
+            for c, n, p in shown
         )
         columns = "".join(self._html_column(column) for column in self.columns[:MOST_COLUMNS])
         more = [
-            *_rest(len(self.classes) - len(few), "classes"),
-            *_rest(len(self.columns) - MOST_COLUMNS, "columns"),
+            *_number_not_shown(len(self.classes) - len(shown), "classes"),
+            *_number_not_shown(len(self.columns) - MOST_COLUMNS, "columns"),
         ]
         return (
             f"<div class=sunrise>{_STYLE}<b>{escape(self.title)}</b><p>{escape(self.head)}</p>"
@@ -138,7 +143,7 @@ class Summary:
         for name, values in islice(parameters.items(), 100):
             cells = "".join(f"<td class=n>{_number(v)}</td>" for v in values[:MOST_CLASSES])
             rows += f"<tr><td>{escape(name)}</td>{cells}</tr>"
-        short = escape(told(parameters))
+        short = escape(format_parameters(parameters))
         return f"<details><summary>{short}</summary><table><tr><th></th>{header}</tr>{rows}</table></details>"
 
 
@@ -154,10 +159,10 @@ def _number(value: Any) -> str:
     return f"{value:.3g}" if 1e-3 <= abs(value) < 1e5 or value == 0 else f"{value:.2e}"
 
 
-def told(parameters: dict[str, Floats], width: int = 44) -> str:
-    """The first few parameters, the largest where there are many, each with its number for every class."""
+def format_parameters(parameters: dict[str, Floats], width: int = 44) -> str:
+    """Return the first few parameters as text, with one number per class; of many, the largest."""
     ranked = list(parameters.items())
-    if len(ranked) > 3:  # levels: the most probable ones
+    if len(ranked) > 3:  # categories: show the most probable ones
         ranked = nlargest(8, ranked, key=lambda item: float(np.mean(item[1])))
     shown: list[str] = []
     for name, values in ranked:
@@ -174,30 +179,30 @@ def _cut(text: str, width: int) -> str:
 
 
 def _aligned(rows: Iterable[tuple[str, ...]], sides: str) -> list[str]:
-    """Rows of a table with its columns under each other."""
+    """Return the lines of a table with aligned columns; `sides` has < or > for each column."""
     cut = [tuple(_cut(plain(cell), 70) for cell in row) for row in rows]
     widths = [max(map(len, column)) for column in zip(*cut, strict=True)]
     cells = [[f"{cell:{side}{w}}" for cell, side, w in zip(row, sides, widths, strict=True)] for row in cut]
     return ["  " + "  ".join(row).rstrip() for row in cells]
 
 
-def _rest(number: int, what: str) -> list[str]:
-    return [f"  ... and {number:,} more {what}"] if number > 0 else []
+def _number_not_shown(number: int, noun: str) -> list[str]:
+    return [f"  ... and {number:,} more {noun}"] if number > 0 else []
 
 
 class SummaryMixin(Estimator):
-    """What a fitted model shows of itself."""
+    """Fitted attributes that describe the columns, and the display of a fitted model."""
 
-    _fitted: FittedModel
     stats_: Stats
     _columns: Callable[[], list[str]]
 
     @property
     def families_(self) -> Any:
-        """The family of every column, why it was chosen, its parameters, and the scores of the families tried.
+        """The family of every column, the reason for the choice, its parameters, and the scores of the candidates.
 
-        A score is the mean log-probability of the class by the column alone, each row taken out of it. A frame of the
-        kind the model was fitted to; a dict by column where that was no frame.
+        The score of a candidate family is the mean leave-one-out log probability of the class, given this column only.
+        The value is a frame of the library that the model was fitted with, or a dict by column if it was not fitted to
+        a frame.
 
         >>> from sunrise import NaiveBayes
         >>> model = NaiveBayes().fit({"hair": ["long", "short", "long"]}, ["a", "b", "a"])
@@ -222,7 +227,7 @@ class SummaryMixin(Estimator):
                 "column": [c.name for c in columns],
                 "family": [c.family for c in columns],
                 "reason": [c.reason for c in columns],
-                "parameters": [told(c.parameters) for c in columns],
+                "parameters": [format_parameters(c.parameters) for c in columns],
                 "scores": [
                     ", ".join(f"{name} {score:.4f}" for name, score in c.scores.items()) for c in columns
                 ],
@@ -231,9 +236,9 @@ class SummaryMixin(Estimator):
 
     @property
     def fixed_families_(self) -> dict[Any, Family | None]:
-        """The families as they were fixed, to be given to another model: `NaiveBayes(model.fixed_families_)`.
+        """The chosen families as a dict, to be passed to another model: `NaiveBayes(model.fixed_families_)`.
 
-        Columns that form a block are a tuple; None is a column that is left out.
+        Columns that form a block have a tuple as their key. The value None marks a column that the model does not use.
 
         >>> from sunrise import NaiveBayes
         >>> model = NaiveBayes().fit({"hair": ["long", "short", "long"], "day": [1, 1, 1]}, ["a", "b", "a"])
@@ -245,7 +250,7 @@ class SummaryMixin(Estimator):
 
     @property
     def parameters_(self) -> dict[str, dict[str, Floats]]:
-        """The parameters of every column, each with a number per class, in the order of `classes_`.
+        """The parameters of every column, each an array with one number per class in the order of `classes_`.
 
         >>> from sunrise import NaiveBayes
         >>> model = NaiveBayes().fit({"hair": ["long", "short", "long"]}, ["a", "b", "a"])
@@ -254,16 +259,16 @@ class SummaryMixin(Estimator):
         """
         self._fitted_model("parameters_")
         names = self._columns()
-        found: dict[str, dict[str, Floats]] = {}
+        parameters: dict[str, dict[str, Floats]] = {}
         for part, described in zip(self._model.parts, self._model.described, strict=True):
-            found |= {names[j]: column for j, column in zip(part.columns, described, strict=True)}
-        return found
+            parameters |= {names[j]: column for j, column in zip(part.columns, described, strict=True)}
+        return parameters
 
     @property
     def prior_(self) -> ByColumn:
-        """The prior of every column's parameters, as it was worked out from the data or given.
+        """The prior distribution of the parameters of every column, given or chosen from the data.
 
-        Passed back, it stays as it is: `NaiveBayes({"x": sunrise.Gaussian(prior=model.prior_["x"])})`.
+        The prior of one model can be passed to another: `NaiveBayes({"x": sunrise.Gaussian(prior=model.prior_["x"])})`.
 
         >>> from sunrise import NaiveBayes
         >>> model = NaiveBayes("gaussian").fit({"x": [0.0, 2.0, 4.0, 6.0]}, [0, 0, 1, 1])
@@ -275,7 +280,7 @@ class SummaryMixin(Estimator):
 
     @property
     def posterior_(self) -> ByColumn:
-        """The conjugate posterior of every column's parameters, with an entry per class.
+        """The conjugate posterior distribution of the parameters of every column, with one entry per class.
 
         >>> from sunrise import NaiveBayes
         >>> model = NaiveBayes("bernoulli").fit({"heads": [1, 1, 0, 1]}, ["coin"] * 4)
@@ -288,11 +293,12 @@ class SummaryMixin(Estimator):
 
     @property
     def log_evidence_(self) -> Evidence:
-        """Log probability of labels and cells with all parameters integrated out: a number, and its parts.
+        """Log marginal likelihood: log probability of labels and cells with all parameters integrated out.
 
-        `columns` has a number per class for every column, `classes` is that of the labels: under equal weights of all
-        class probabilities where these were fitted, 0 where they were given. It is NaN where a column has no proper
-        prior, or no closed form. It compares priors of the same families, not families.
+        The value is a float with two attributes. `columns` has one number per class for every column. `classes` is the
+        part of the labels, under a uniform prior of the class probabilities; it is 0 if the class prior was given. The
+        value is NaN if a column has no proper prior or no closed form. Use it to compare priors of the same family, not
+        to compare families.
 
         >>> from fractions import Fraction
         >>> from sunrise import NaiveBayes
@@ -301,22 +307,23 @@ class SummaryMixin(Estimator):
         Fraction(1, 60)
         """
         self._fitted_model("log_evidence_")
-        fitted, names = self._model, self._columns()
+        model, names = self._model, self._columns()
         columns: dict[str | tuple[str, ...], Floats] = {}
-        for part, block in zip(fitted.parts, fitted.blocks, strict=True):
-            found, own = (
-                log_evidence_of(part.family, block, fitted.stats.weight),
-                tuple(names[j] for j in part.columns),
-            )
-            columns |= {own: found[:, 0]} if part.family.joint else dict(zip(own, found.T, strict=True))
-        return Evidence(fitted.log_evidence_of_classes, columns)
+        for part, block in zip(model.parts, model.blocks, strict=True):
+            evidence = log_evidence_of(part.family, block, model.stats.weight)
+            block_names = tuple(names[j] for j in part.columns)
+            if part.family.joint:
+                columns[block_names] = evidence[:, 0]
+            else:
+                columns |= dict(zip(block_names, evidence.T, strict=True))
+        return Evidence(model.log_evidence_of_classes, columns)
 
     @property
     def chosen_(self) -> dict[tuple[str, ...], Chosen]:
-        """How strong the evidence made the priors it was to choose, by the columns they are for.
+        """Prior strengths chosen by maximum marginal likelihood (`"evidence"`), in a dict by tuples of columns.
 
-        `value` is the alpha, or the number of rows a prior is worth; `at_boundary` is True where the evidence still
-        grew towards 0 or infinity.
+        `value` is the alpha, or the number of rows that the prior is worth. `at_boundary` is True if the marginal
+        likelihood still increases towards 0 or infinity.
 
         >>> from sunrise import Bernoulli, NaiveBayes
         >>> cells = {"a": [1, 0, 0, 1, 1, 1], "b": [0, 0, 1, 0, 0, 0]}
@@ -335,7 +342,7 @@ class SummaryMixin(Estimator):
 
     @property
     def convergence_(self) -> Any:
-        """How parameters that take rounds to be found were found, by the columns they are for.
+        """Convergence of iteratively estimated parameters, in a dict by tuples of columns.
 
         >>> from sunrise import NaiveBayes
         >>> counts = {"a": [5, 0, 3, 1], "b": [0, 4, 3, 0], "c": [1, 2, 0, 6]}
@@ -346,16 +353,16 @@ class SummaryMixin(Estimator):
         self._fitted_model("convergence_")
         names = self._columns()
         return {
-            tuple(names[j] for j in part.columns): found
+            tuple(names[j] for j in part.columns): convergence
             for part in self._model.parts
-            if (found := getattr(part.family, "convergence", None)) is not None
+            if (convergence := getattr(part.family, "convergence", None)) is not None
         }
 
     def _summary(self) -> Summary:
         return Summary.of(super().__repr__(), self._columns(), self._model, self.stats_)
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
-        """A fitted model shows its classes and columns."""
+        """Return the summary of a fitted model; before fit, the constructor call."""
         return self._summary().text() if "_model" in self.__dict__ else str(super().__repr__(N_CHAR_MAX))
 
     def _repr_html_inner(self) -> str:

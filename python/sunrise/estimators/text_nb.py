@@ -1,4 +1,4 @@
-"""TextNB."""
+"""TextNB: naive Bayes for documents given as strings."""
 
 from __future__ import annotations
 
@@ -31,7 +31,11 @@ from sunrise.text.texts import lines_of
 
 
 class WordEvidence(NamedTuple):
-    """What a word adds to the score of one class against another, how often it is there, and in how many documents."""
+    """The contribution of one word to the log-odds of one class against another.
+
+    `times` is the number of occurrences that `evidence` refers to; `documents` maps each class to the number of its
+    training documents that contain the word.
+    """
 
     word: str
     evidence: float
@@ -40,36 +44,59 @@ class WordEvidence(NamedTuple):
 
 
 class TextNB(NaiveBayes):
-    """Naive Bayes for documents, from raw strings to calibrated probabilities.
+    """Naive Bayes for documents: takes strings and returns calibrated probabilities.
 
-    Takes a list, array, Series or Arrow column of strings, or the path of a file of lines. None is a missing document,
-    which gets the class prior.
-    Words may appear at any time in `partial_fit`, and models merge by word.
+    X is a list, array, Series or Arrow column of strings, or the `pathlib.Path` of a file with one document per line.
+    None is a missing document, whose prediction is the class prior. New words may appear in any call of `partial_fit`,
+    and `merge` matches words by name.
 
     Parameters
     ----------
     model : {"odds", "multinomial", "complement", "bernoulli", "dirichlet_multinomial"}, default="odds"
-        What scores the words. The others than odds are as their papers have them, on plain counts, unless more is said.
+        Family that scores the words. "odds" compares the word probabilities of a class with those of all other classes.
+        The model also sets the defaults of `tf`, `length` and `idf`: "log", 0.7 and 0.5 for "odds"; "binary", 0 and 0
+        for "bernoulli"; "count", 0 and 0 (plain counts) for the other models.
     alpha : float, "evidence" or None, default=None
-        Additive smoothing of the counts of a class; None for 0.1 with odds, and 1 with the others.
-    tf, length, idf, total, idf_first, min_df, max_df, max_features
-        How words weigh: see `sunrise.Text`.
+        Additive (Laplace) smoothing parameter. None is 0.1 for "odds" and 1 for the other models. "evidence" chooses
+        the alpha with the largest marginal likelihood, for "multinomial" and "bernoulli" only. Must be None for
+        "dirichlet_multinomial", which estimates its alphas.
+    tf : {"log", "count", "binary"} or None, default=None
+        Term frequency of a word that occurs n times in a document: log(1 + n), n or 1.
+    length : float or None, default=None
+        Divide the term frequencies of a document by this power of their Euclidean norm; 0 does not divide.
+    idf : float or None, default=None
+        Multiply by this power of the inverse document frequency log(documents / documents with the word); 0 does not
+        multiply.
+    total : float or None, default=None
+        Scale the term frequencies of every document to this sum, instead of dividing by `length`.
+    idf_first : bool, default=False
+        Apply the inverse document frequency before the length, as in Rennie et al. (2003). The model can then not be
+        updated or merged.
+    min_df, max_df : int or float, default=1 and 1.0
+        Ignore words that occur in fewer than `min_df` or in more than `max_df` documents: a number of documents (int),
+        or a fraction of the documents (float).
+    max_features : int or None, default=None
+        Use only this many words: the ones with the highest document frequency.
     norm : bool, default=False
-        Of a complement: divide the weights of a class by their sum.
+        For "complement" only: divide the weights of each class by their sum.
     analyzer, ngram_range, lowercase, strip_accents, stop_words
-        How words are found, as in scikit-learn's CountVectorizer.
+        Tokenisation, as in scikit-learn's CountVectorizer.
     hash_bits : int or None, default=None
-        Keep hashes of so many bits in the place of words: memory is bounded, whatever words a stream has.
+        Store hashes of this many bits instead of words, which bounds the memory for streams with an unlimited
+        vocabulary.
     class_prior : "fitted", "uniform", array-like or dict, default="fitted"
-        Class probabilities: learned, equal, or given.
+        Class probabilities: estimated from the data ("fitted"), equal ("uniform"), given in the order of `classes_`, or
+        given as a dict from label to probability.
     calibrate : {"temperature", "columns"} or None, default="temperature"
-        Make the probabilities honest on leave-one-out scores, with an exponent on the length of documents.
+        Calibrate the probabilities on leave-one-out scores of the training documents, with an exponent of the document
+        length: see `sunrise.NaiveBayes`.
     unlabelled, unlabelled_weight
-        Learn from documents without a label, too: see `sunrise.NaiveBayes`.
+        Semi-supervised learning from documents without a label: see `sunrise.NaiveBayes`.
     class_weight : dict, "balanced" or None, default=None
-        Weights of the classes, which multiply the weights of their rows.
+        Class weights: the weight of a class multiplies the weights of its rows. "balanced" gives every class the same
+        total weight.
     n_jobs : int or None, default=None
-        Threads; None means SUNRISE_THREADS, else OMP_NUM_THREADS, else all cores.
+        Number of threads. None: the environment variable SUNRISE_THREADS, else OMP_NUM_THREADS, else all cores.
 
     Examples
     --------
@@ -179,28 +206,28 @@ class TextNB(NaiveBayes):
         return Settings(family, self.class_prior, self.class_weight, self.n_jobs)
 
     def _words_family(self) -> Family:
-        """The family that scores the words."""
+        """Return the family that scores the words."""
         settings: dict[str, Any] = {} if self.alpha is None else {"alpha": Alpha.given(self.alpha)}
         if self.norm:
             settings["norm"] = True
         if self.norm and self.model != "complement":
-            raise ValueError(f'norm is for model="complement"; the model is {self.model!r}.')
+            raise ValueError(f'norm=True needs model="complement"; the model is {self.model!r}.')
         if self.alpha is not None and self.model == "dirichlet_multinomial":
-            raise ValueError("dirichlet_multinomial finds its alphas from the data. Leave alpha out.")
+            raise ValueError("dirichlet_multinomial estimates its alphas from the data. Use alpha=None.")
         return FAMILIES[self.model](**settings)
 
     def _read_table(self, X: Any, fitting: bool) -> Frame:
-        """Documents as a table of one column."""
+        """Return the documents as a table with one column."""
         if isinstance(X, str | bytes):
             raise ValueError(
-                "X is one string. Pass a list of documents, [X] for a single one; or the pathlib.Path of a file."
+                "X is a single string. Pass a list of documents, [X] for one document, or the pathlib.Path of a file."
             )
         if isinstance(X, PathLike):
             X = lines_of(X)
         if isinstance(X, dict) or len(getattr(X, "shape", (0,))) > 1:
             raise ValueError(
-                "TextNB takes the documents themselves: a list, array or Series of strings. Of a frame, pass the "
-                "column; for several columns use NaiveBayes, which takes text columns, too."
+                "TextNB takes a list, array or Series of strings, not a table. Pass the text column of the table; for "
+                "several columns use NaiveBayes, which also takes text columns."
             )
         if not hasattr(X, "__len__"):
             if not hasattr(X, "__iter__"):
@@ -212,77 +239,79 @@ class TextNB(NaiveBayes):
     def words(
         self, label: Any, top: int = 10, against: Any = None, speaking: str = "for"
     ) -> list[WordEvidence]:
-        """The words that speak most for a class, one occurrence of each, or most "against" it where that is asked for.
+        """Return the `top` words with the strongest evidence for a class; with speaking="against", against the class.
 
-        That is beside the other classes together (their mean where the model scores each class by itself), or beside
-        the one that is named by `against`.
+        The evidence is that of one occurrence of the word, in log-odds of the class against all other classes (against
+        the mean of their weights, for models other than "odds"), or against the one class given as `against`.
 
         >>> from sunrise import TextNB
         >>> texts = ["free prize now", "call now for a free prize", "see you at lunch", "lunch at noon then"]
         >>> model = TextNB().fit(texts, ["spam", "spam", "ham", "ham"])
-        >>> [found.word for found in model.words("ham", top=2)]
+        >>> [entry.word for entry in model.words("ham", top=2)]
         ['noon', 'see']
         """
         self._require_fitted()
         if speaking not in ("for", "against"):
-            raise ValueError(f'speaking is {speaking!r}; words speak "for" a class or "against" it.')
+            raise ValueError(f'speaking is {speaking!r}; it must be "for" or "against".')
         weights = self._weights
         k = labels.place_of(label, self.classes_)
-        told = weights[k]
+        evidence = weights[k]
         if against is not None:
-            told = told - weights[labels.place_of(against, self.classes_)]
+            evidence = evidence - weights[labels.place_of(against, self.classes_)]
         elif self.model != "odds" and len(weights) > 1:
-            told = told - np.delete(weights, k, axis=0).mean(axis=0)
-        told = told if speaking == "for" else -told
-        best = np.argsort(-told, kind="stable")[:top]
+            evidence = evidence - np.delete(weights, k, axis=0).mean(axis=0)
         sign = 1.0 if speaking == "for" else -1.0
-        return [self._evidence(int(j), sign * float(told[j]), 1) for j in best if told[j] > 0]
+        strength = sign * evidence
+        strongest = np.argsort(-strength, kind="stable")[:top]
+        return [self._word_evidence(int(j), float(evidence[j]), 1) for j in strongest if strength[j] > 0]
 
     def explain_words(
         self, text: str, of: Any = None, against: Any = None, top: int | None = None
     ) -> list[WordEvidence]:
-        """What every known word of a document adds to its best class against the next best, strongest first.
+        """Return the evidence of every known word of a document for one class against another, strongest first.
 
-        `of` one class `against` another where these are named. The evidence of all words, the class prior and the
-        offset of the calibration add up to the log-odds. A model of which words are there (Bernoulli) also has
-        evidence of those that are not, which stands last, without a word.
+        The classes are `of` and `against`; by default the most probable class and the next most probable one. The
+        evidence of all words, the log-odds of the class prior and the offsets of the calibration sum to the log-odds of
+        the two classes. With model="bernoulli", absent words count, too: the last entry, with an empty word, is their
+        total evidence.
 
         >>> from sunrise import TextNB
         >>> texts = ["free prize now", "call now for a free prize", "see you at lunch", "lunch at noon then"]
         >>> model = TextNB().fit(texts, ["spam", "spam", "ham", "ham"])
-        >>> [(found.word, found.times) for found in model.explain_words("free free lunch", of="spam", against="ham")]
+        >>> [(entry.word, entry.times) for entry in model.explain_words("free free lunch", of="spam", against="ham")]
         [('free', 2), ('lunch', 1)]
         """
         batch, _ = self._encode([text])
-        fitted, block, family = (
-            self._model,
-            cast(WordsBlock, batch.blocks[0]),
-            cast(Text, self._model.parts[0].family),
-        )
-        if fitted.forms[0].kind != "linear":
-            raise ValueError(f"{family.model.name} has no weights of single words. Use another model.")
-        score = self._scored(batch, "joint", fitted)[0]
+        model, block = self._model, cast(WordsBlock, batch.blocks[0])
+        family = cast(Text, model.parts[0].family)
+        if model.forms[0].kind != "linear":
+            raise ValueError(
+                f'{family.model.name} has no weights of single words. Use another model, such as "odds".'
+            )
+        score = self._scored(batch, "joint", model)[0]
         order = np.argsort(-score, kind="stable").tolist()
-        plus = order[0] if of is None else labels.place_of(of, self.classes_)
-        minus = (
-            next((k for k in order if k != plus), plus)
+        positive = order[0] if of is None else labels.place_of(of, self.classes_)
+        negative = (
+            next((k for k in order if k != positive), positive)
             if against is None
             else labels.place_of(against, self.classes_)
         )
-        factor = row_factors(fitted, batch).get(0, np.ones(1))[0]
+        factor = row_factors(model, batch).get(0, np.ones(1))[0]
         weights = self._weights
-        told = block.data * (weights[plus] - weights[minus])[block.indices] * factor
-        counts = count_words(Column("text", "level", 1, texts=[text]), family, fitted.lookups[0], 1).data
-        ranked = np.argsort(-np.abs(told), kind="stable")[:top]
-        found = [self._evidence(int(block.indices[i]), float(told[i]), int(counts[i])) for i in ranked]
-        base = cast(Linear, fitted.forms[0]).base
+        evidence = block.data * (weights[positive] - weights[negative])[block.indices] * factor
+        counts = count_words(Column("text", "level", 1, texts=[text]), family, model.lookups[0], 1).data
+        strongest = np.argsort(-np.abs(evidence), kind="stable")[:top]
+        entries = [
+            self._word_evidence(int(block.indices[i]), float(evidence[i]), int(counts[i])) for i in strongest
+        ]
+        base = cast(Linear, model.forms[0]).base
         if base is not None:
-            absent = float((base[plus] - base[minus]).sum() * factor)
-            found.append(WordEvidence("", absent, 0, {}))
-        return found
+            absent = float((base[positive] - base[negative]).sum() * factor)
+            entries.append(WordEvidence("", absent, 0, {}))
+        return entries
 
     def informative_words(self, top: int = 10) -> list[tuple[str, float]]:
-        """The words whose presence in a document tells most of its class, with the bits they tell.
+        """Return the `top` words whose presence has the largest mutual information with the class, in bits.
 
         >>> from sunrise import TextNB
         >>> texts = ["free prize now", "call now for a free prize", "see you at lunch", "lunch at noon then"]
@@ -294,11 +323,11 @@ class TextNB(NaiveBayes):
         stats = self._model.blocks[0]
         if len(stats.words) == 0:
             return []
-        present = Bernoulli(1.0)
+        presence = Bernoulli(1.0)
         documents = np.broadcast_to(stats.documents[:, None], stats.documents_with_word.shape)
         sums = Sums(documents, documents.astype(float), stats.documents_with_word.astype(float))
         bits = mutual_information(
-            present, present.params(sums, documents[:, 0].astype(float)), self._model.class_prior
+            presence, presence.params(sums, documents[:, 0].astype(float)), self._model.class_prior
         )
         used = ~np.isnan(cast(Text, self._model.parts[0].family)._weight)
         best = np.argsort(np.where(used, -bits, np.inf), kind="stable")[: min(top, int(used.sum()))]
@@ -309,12 +338,15 @@ class TextNB(NaiveBayes):
 
     @property
     def _weights(self) -> Floats:
-        """Calibrated weights of the words, classes x words."""
+        """Calibrated weights of the words: classes x words."""
         if self._model.forms[0].kind != "linear":
-            raise ValueError(f"{self.model} has no weights of single words. Use another model.")
+            raise ValueError(
+                f'{self.model} has no weights of single words. Use another model, such as "odds".'
+            )
         return np.asarray(cast(Linear, self._model.forms[0]).x)
 
-    def _evidence(self, j: int, evidence: float, count: int) -> WordEvidence:
+    def _word_evidence(self, j: int, evidence: float, count: int) -> WordEvidence:
+        """Return the evidence of word j with its numbers of documents."""
         stats: Any = self._model.blocks[0]
         documents = dict(zip(self.classes_.tolist(), stats.documents_with_word[:, j].tolist(), strict=True))
         return WordEvidence(str(stats.words[j]), evidence, count, documents)

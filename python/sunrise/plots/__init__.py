@@ -1,4 +1,4 @@
-"""Plots of fitted models. They need matplotlib, which is imported when something is drawn."""
+"""Plots of fitted models. They need matplotlib, which is imported only when a plot is drawn."""
 
 from sunrise.plots.densities import DensityDisplay
 
