@@ -27,10 +27,9 @@ ORDER = {
     "data": "errors levels profile weights column blocks columns frame write align labels",
     "text": "alphabet texts vocabulary counter hashed",
     "engines": "array_words array native_weights native",
-    "families": "left_out readers text_reader capabilities base smoothing priors categorical binned bernoulli beta "
-    "exponential gamma gaussian geometric kernel laplace lognormal multinomial negative_binomial poisson vonmises "
-    "zero_inflated_poisson complement odds "
-    "dirichlet_multinomial text",
+    "families": "left_out readers text_reader capabilities base smoothing priors pseudo_row categorical binned "
+    "bernoulli beta exponential gamma gaussian geometric kernel laplace lognormal multinomial negative_binomial "
+    "poisson vonmises zero_inflated_poisson complement odds dirichlet_multinomial text",
     "model": "settings schema calibration_weights class_prior accumulate fitted encode_rows score",
     "inference": "scores leave_one_out optimise calibration em decisions explain intervals linear_form posteriors "
     "sampling",
@@ -129,7 +128,17 @@ def test_drivers_know_no_family(path):
 
 
 #: Files of the folder that are not families.
-SHARED = {"__init__", "base", "capabilities", "left_out", "priors", "readers", "smoothing", "text_reader"}
+SHARED = {
+    "__init__",
+    "base",
+    "capabilities",
+    "left_out",
+    "priors",
+    "pseudo_row",
+    "readers",
+    "smoothing",
+    "text_reader",
+}
 
 
 def test_every_family_is_one_file_registered_and_exported():

@@ -420,13 +420,13 @@ def test_one_row_one_class_one_column(n_classes):
         ({"edges": "frequencies"}, "Is it 'frequency'"),
         ({"edges": [1.0, 1.0]}, "edges must increase: 1 comes after 1"),
         ({"edges": [2.0, 3.0, 1.0]}, "edges must increase: 1 comes after 3"),
-        ({"edges": [1.0, np.nan]}, "edges holds nan: an edge is a finite number"),
+        ({"edges": [1.0, np.nan]}, "edges holds nan: an edge must be finite"),
         ({"edges": [1.0, np.inf]}, "edges holds inf"),
         ({"edges": [[1.0, 2.0]]}, r"edges has shape \(1, 2\)"),
         ({"edges": ["a"]}, r"edges is \['a'\]"),
         ({"edges": 3.0}, r"edges has shape \(\)"),
         ({"alpha": -1.0}, "alpha"),
-        ({"alpha": {"0": 1.0}}, "alpha by level is for categories"),
+        ({"alpha": {"0": 1.0}}, "alpha is given by level, and bins have no level names"),
     ],
 )
 def test_settings_that_mean_nothing_are_refused(settings, words):

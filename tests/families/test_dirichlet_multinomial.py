@@ -142,7 +142,7 @@ def test_sums_of_reciprocals_keep_their_digits():
 
 def test_what_has_not_converged_says_so():
     x, y = two_classes(RNG)
-    with pytest.warns(NotConvergedWarning, match="Raise max_iter"):
+    with pytest.warns(NotConvergedWarning, match="Increase max_iter"):
         model = DirichletMultinomialNB(max_iter=2).fit(x, y)
     assert not model.convergence_.converged.any() and (model.convergence_.iterations == 2).all()
     assert np.isfinite(model.predict_log_proba(x)).all()
@@ -390,9 +390,9 @@ def test_what_it_has_not_is_said():
     model = DirichletMultinomialNB().fit(x, y)
     assert np.isnan(NaiveBayes("dirichlet_multinomial").fit(x, y).log_evidence_)
     for call, text in {
-        model.mutual_information: "use multinomial",
+        model.mutual_information: "Use multinomial",
         model.to_linear: "not linear",
-        lambda: model.select(2): "use multinomial",
+        lambda: model.select(2): "Use multinomial",
         lambda: model.posterior_["x0"]: "no conjugate posterior",
     }.items():
         with pytest.raises(ValueError, match=text):

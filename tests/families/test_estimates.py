@@ -815,7 +815,7 @@ WRONG = {
 
 @pytest.mark.parametrize("make", WRONG.values(), ids=WRONG)
 def test_what_is_no_prior_of_the_family_is_refused(make):
-    with pytest.raises(ValueError, match="alpha|prior"):
+    with pytest.raises(ValueError, match="alpha|beta|prior"):
         make()
 
 

@@ -272,8 +272,8 @@ def test_numbers_are_taken_as_they_are():
         ({"boundary": "log"}, "needs a bound"),
         ({"grid": (0.0, 1.0)}, "grid is"),
         ({"grid": (1.0, 0.0, 5)}, "grid is"),
-        ({"grid": (0.0, 1.0, 5), "lower": 0.5}, "leaves the bounds"),
-        ({"grid": (0.5, 1.0, 5), "lower": 0.0, "boundary": "log"}, "leave grid out"),
+        ({"grid": (0.0, 1.0, 5), "lower": 0.5}, "exceeds the bounds"),
+        ({"grid": (0.5, 1.0, 5), "lower": 0.0, "boundary": "log"}, "Leave grid out"),
         ({"prior": 1.0}, "prior_"),
     ],
 )

@@ -128,7 +128,7 @@ def test_rare_and_frequent_words_are_left_out_as_by_count_vectorizer(limits):
         assert found.words.tolist() == theirs.get_feature_names_out().tolist()
         assert (found.matrix != expected).nnz == 0
     assert found.matrix.sum() == expected.sum() and found.n_columns == expected.shape[1]
-    with pytest.raises(ValueError, match="min_df, max_df and max_features of Text"):
+    with pytest.raises(ValueError, match="Set them on Text"):
         sr.Text(counter=WordCounter(**limits))
 
 

@@ -315,7 +315,7 @@ def test_alpha_by_evidence_and_intervals_of_plain_counts():
         ({"model": "bernoulli", "idf": 1.0}, "whole words"),
         ({"norm": True}, 'norm=True needs model="complement"'),
         ({"model": "poisson"}, "model"),
-        ({"model": "dirichlet_multinomial", "min_df": 2}, "max_features are not for it"),
+        ({"model": "dirichlet_multinomial", "min_df": 2}, "max_features do not work with it"),
         ({"model": "dirichlet_multinomial", "alpha": 0.1}, "estimates its alphas"),
     ],
 )

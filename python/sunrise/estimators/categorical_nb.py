@@ -12,7 +12,7 @@ from sunrise.estimators.constraints import Interval, StrOptions
 from sunrise.estimators.fitted_attribute import FittedAttribute
 from sunrise.estimators.given_parameters import given_parameters
 from sunrise.estimators.single_family import DiscreteNB
-from sunrise.families.categorical import Categorical, every_code
+from sunrise.families.categorical import Categorical, tables_of_all_codes
 from sunrise.families.smoothing import Alpha
 from sunrise.model.settings import Settings
 from sunrise.statistics.counts import Counts
@@ -84,7 +84,7 @@ class CategoricalNB(DiscreteNB):
         lambda self: self._model.params[0].sizes, "Number of categories of each column."
     )
     category_count_ = FittedAttribute(
-        lambda self: every_code(
+        lambda self: tables_of_all_codes(
             self._model.params[0],
             self._model.blocks[0].weight,
             np.zeros_like(self._model.params[0].log_other),
@@ -92,7 +92,7 @@ class CategoricalNB(DiscreteNB):
         "Total weight of each code: one array (classes x codes) per column.",
     )
     feature_log_prob_ = FittedAttribute(
-        lambda self: every_code(
+        lambda self: tables_of_all_codes(
             self._model.params[0], self._model.params[0].log_level, self._model.params[0].log_other
         ),
         "Log probability of each code: one array (classes x codes) per column.",

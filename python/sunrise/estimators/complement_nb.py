@@ -10,7 +10,7 @@ from sunrise.estimators.fitted_attribute import FittedAttribute
 from sunrise.estimators.given_parameters import given_parameters
 from sunrise.estimators.single_family import DiscreteNB
 from sunrise.families.complement import Complement
-from sunrise.families.multinomial import rates
+from sunrise.families.multinomial import complete_counts
 from sunrise.families.smoothing import Alpha
 from sunrise.model.settings import Settings
 from sunrise.statistics.sums import Sums
@@ -70,7 +70,7 @@ class ComplementNB(DiscreteNB):
     _parameter_constraints: dict[str, Any] = {**DiscreteNB._parameter_constraints, "norm": ["boolean"]}
 
     feature_count_ = FittedAttribute(
-        lambda self: rates(self._model.blocks[0], self._model.stats.weight),
+        lambda self: complete_counts(self._model.blocks[0], self._model.stats.weight),
         "Total counts per class and column.",
     )
     feature_all_ = FittedAttribute(

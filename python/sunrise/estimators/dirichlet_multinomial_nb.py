@@ -12,7 +12,7 @@ from sunrise.estimators.constraints import COMMON, Interval, StrOptions
 from sunrise.estimators.fitted_attribute import FittedAttribute
 from sunrise.estimators.given_parameters import given_parameters
 from sunrise.estimators.single_family import SingleFamilyEstimator
-from sunrise.families.dirichlet_multinomial import BURSTY, DirichletMultinomial
+from sunrise.families.dirichlet_multinomial import ROW_COUNTS, DirichletMultinomial
 from sunrise.model.settings import Settings
 from sunrise.statistics.counts import RowCounts
 
@@ -76,7 +76,7 @@ class DirichletMultinomialNB(SingleFamilyEstimator):
     array(['bursty', 'even'], dtype='<U6')
     """
 
-    _support = BURSTY
+    _support = ROW_COUNTS
 
     _parameter_constraints: dict[str, Any] = {
         "background": [Interval(Real, 0, 1, closed="left")],

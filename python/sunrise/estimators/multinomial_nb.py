@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from sunrise.estimators.fitted_attribute import FittedAttribute
 from sunrise.estimators.given_parameters import given_parameters
 from sunrise.estimators.single_family import DiscreteNB
-from sunrise.families.multinomial import Multinomial, rates
+from sunrise.families.multinomial import Multinomial, complete_counts
 from sunrise.families.smoothing import Alpha
 from sunrise.model.settings import Settings
 from sunrise.statistics.sums import Sums
@@ -64,7 +64,7 @@ class MultinomialNB(DiscreteNB):
     _support = COUNTS
 
     feature_count_ = FittedAttribute(
-        lambda self: rates(self._model.blocks[0], self._model.stats.weight),
+        lambda self: complete_counts(self._model.blocks[0], self._model.stats.weight),
         "Total counts per class and column.",
     )
     feature_log_prob_ = FittedAttribute(

@@ -329,7 +329,7 @@ class TextNB(NaiveBayes):
         bits = mutual_information(
             presence, presence.params(sums, documents[:, 0].astype(float)), self._model.class_prior
         )
-        used = ~np.isnan(cast(Text, self._model.parts[0].family)._weight)
+        used = ~np.isnan(cast(Text, self._model.parts[0].family).weight_to_apply)
         best = np.argsort(np.where(used, -bits, np.inf), kind="stable")[: min(top, int(used.sum()))]
         return [(str(stats.words[j]), float(bits[j])) for j in best]
 

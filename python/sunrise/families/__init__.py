@@ -1,6 +1,7 @@
-"""Families: the distributions that a column (or a block of columns) may have, one file each.
+"""Families: the class-conditional distributions of a column or a block of columns, one file each.
 
-`base.py` defines what a family is, `readers.py` how the cells of its columns are read. Nothing here knows estimators.
+`base.py` defines the base class of a family, `readers.py` how the cells of its columns are read. This folder does not
+depend on estimators.
 A new family is one file in this folder and one line below.
 """
 

@@ -1,4 +1,4 @@
-"""Yes-or-no columns: x | c ~ Bernoulli(theta), theta ~ Beta(alpha, alpha), and the estimator BernoulliNB."""
+"""Bernoulli family: yes-or-no columns, with a Beta prior on the probability of yes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sunrise._common.arrays import Codes, Floats, Mask
 from sunrise.data.profile import ColumnProfile
 from sunrise.families.base import Family, Problem
 from sunrise.families.capabilities import Candidate, Conjugate
-from sunrise.families.priors import as_classes
+from sunrise.families.priors import stack_draws
 from sunrise.families.smoothing import Alpha, Smoothed
 from sunrise.forms.linear import Linear
 from sunrise.numerics.conjugate import Beta
@@ -33,9 +33,9 @@ class BernoulliParams(NamedTuple):
 
 @dataclass(frozen=True)
 class Bernoulli(Smoothed, Conjugate, Candidate, Family):
-    """Yes or no: x | c ~ Bernoulli(theta), theta ~ Beta(alpha, beta), where `beta` is `alpha` unless given.
+    """Yes or no: x | c ~ Bernoulli(theta), theta ~ Beta(alpha, beta); `beta` defaults to `alpha`.
 
-    Cells are 0 and 1, or above and not above `binarize`.
+    Cells are 0 or 1. With `binarize` a cell is any number, and counts as 1 if it is greater than `binarize`.
     """
 
     name = "bernoulli"
@@ -52,32 +52,34 @@ class Bernoulli(Smoothed, Conjugate, Candidate, Family):
         if self.beta is not None:
             if self.alpha.by_evidence:
                 raise ValueError(
-                    'alpha="evidence" chooses one alpha for yes and for no; give no beta with it.'
+                    'alpha="evidence" chooses one alpha for yes and for no. Leave beta out, or give alpha a number.'
                 )
             try:
                 object.__setattr__(self, "beta", Alpha.given(self.beta))
             except ValueError as error:
-                raise ValueError(f"beta, the alpha of zeros: {str(error).replace('alpha', 'beta')}") from None
+                raise ValueError(
+                    f"beta, the pseudo-count of zeros: {str(error).replace('alpha', 'beta')}"
+                ) from None
 
     @classmethod
     def reason_by_type(cls, profile: ColumnProfile) -> str | None:
-        """Booleans, and sparse matrices of zeros and ones."""
+        """Reason for booleans and for sparse matrices of zeros and ones."""
         if profile.kind == "sparse":
             return "a sparse matrix of zeros and ones" if profile.is_binary else None
         return "yes and no" if profile.kind == "bool" else None
 
     @property
     def support(self) -> Support:
-        """Any number if there is a threshold, else numbers from 0 to 1."""
+        """Numbers from 0 to 1; any number with `binarize`."""
         return BINARY if self.binarize is None else replace(REAL, above=float(self.binarize))
 
     def find_problem(self, stats: Sums) -> Problem | None:
-        """Refuse more ones than rows, which forgetting zeros that were never there would leave."""
-        many = (stats.x > stats.observed_weight * (1 + 1e-9)).any(axis=0)
-        if not many.any():
+        """Report a column with more ones than rows: forgetting zeros that were never fitted leaves these."""
+        excess = (stats.x > stats.observed_weight * (1 + 1e-9)).any(axis=0)
+        if not excess.any():
             return None
         text = "would have more ones than rows left. Forget only rows that were fitted."
-        return Problem(int(np.argmax(many)), text)
+        return Problem(int(np.argmax(excess)), text)
 
     def posterior(self, stats: Sums) -> Beta:
         """Beta(alpha + ones, beta + zeros)."""
@@ -86,28 +88,28 @@ class Bernoulli(Smoothed, Conjugate, Candidate, Family):
         return Beta(self.alpha.value + stats.x, beta.value + zeros)
 
     def counts_of_counts(self, stats: Sums) -> CountsOfCounts:
-        """Every class of a column is a draw of ones and zeros."""
-        seen = np.broadcast_to(stats.observed_weight, stats.x.shape)
-        counts = np.stack([stats.x, np.maximum(seen - stats.x, 0.0)])
-        return CountsOfCounts(counts[counts > 0], seen.ravel(), np.full(seen.size, 2.0))
+        """Counts of ones and zeros; each class of a column is one draw."""
+        total = np.broadcast_to(stats.observed_weight, stats.x.shape)
+        counts = np.stack([stats.x, np.maximum(total - stats.x, 0.0)])
+        return CountsOfCounts(counts[counts > 0], total.ravel(), np.full(total.size, 2.0))
 
     def params(self, stats: Sums, class_weight: Floats) -> BernoulliParams:
-        """Log of the probabilities by the estimate, from the counts."""
+        """Log probabilities of one and of zero."""
         point = self.point(stats)
         return BernoulliParams(point.log_mean, point.log_mean_complement, stats.known)
 
     def form(self, params: BernoulliParams) -> Linear:
-        """Log-odds of a 1, over the log probability of a 0."""
+        """Log probability of 0, plus x times the log-odds of 1."""
         with np.errstate(invalid="ignore"):
             odds = params.log_one - params.log_zero
         return Linear(np.where(params.known, params.log_zero, 0.0), np.where(params.known, odds, 0.0))
 
     def outcomes(self, params: BernoulliParams) -> Floats:
-        """No and yes."""
+        """Log probabilities of no and yes."""
         return np.stack([params.log_zero, params.log_one], axis=2)
 
     def sample(self, params: BernoulliParams, y: Codes, rng: np.random.Generator) -> Floats:
-        """Zeros and ones; above a threshold or on it, where there is one."""
+        """Zeros and ones; with `binarize`, a number above the threshold for one and the threshold for zero."""
         ones = rng.random((len(y), params.log_one.shape[1])) < np.exp(params.log_one[y])
         if self.binarize is None:
             return ones.astype(float)
@@ -117,8 +119,8 @@ class Bernoulli(Smoothed, Conjugate, Candidate, Family):
     def sample_parameters(
         self, stats: Sums, n: int, rng: np.random.Generator, class_weight: Floats
     ) -> BernoulliParams:
-        """Probabilities from their posterior."""
-        theta = as_classes(self.posterior(stats).sample(n, rng))
+        """Draw the probabilities from their Beta posterior."""
+        theta = stack_draws(self.posterior(stats).sample(n, rng))
         return BernoulliParams(log(theta), log(1.0 - theta), stats.known)
 
     def describe(self, params: BernoulliParams) -> list[dict[str, Floats]]:

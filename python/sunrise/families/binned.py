@@ -1,4 +1,4 @@
-"""Bins: a column of numbers cut into bins, and counted there."""
+"""Binned family: numbers, counted by the bin that they fall into."""
 
 from __future__ import annotations
 
@@ -24,26 +24,26 @@ from sunrise.statistics.counts import Counts
 from sunrise.statistics.support import REAL, Support
 from sunrise.statistics.terms import LEVEL
 
-#: Cells that the first data should have for each bin that is asked for, or in all where the data say how many.
-CELLS_A_BIN, LEAST_CELLS = 5, 50
+#: Cells that the first data should have: per bin if the user sets the number of bins, in total if the data set it.
+CELLS_PER_BIN, MIN_CELLS = 5, 50
 
 
 @dataclass(frozen=True)
 class Binned(Smoothed, Candidate, Family):
-    """Numbers of any distribution, by the bin they fall into: bin | c ~ Categorical(theta), theta ~ Dirichlet(alpha).
+    """Numbers of any distribution, by their bin: bin | c ~ Categorical(theta), theta ~ Dirichlet(alpha).
 
-    The first data decide the edges, once and for all: later rows, forgetting, merging and leave-one-out go by the same
-    ones. A cell on an edge is above it; beyond the outermost edges are the outermost bins. All bins are possible, seen
-    or not. Scores are of the bin, not a density within it: so is `score_samples`.
+    The first data decide the edges; later rows, forgetting, merging and leave-one-out use the same edges. A cell on an
+    edge belongs to the bin above it. The outermost bins are unbounded. All bins are possible, observed or not. Scores
+    (and `score_samples`) are log probabilities of the bin, not densities.
 
     Parameters
     ----------
     edges : {"frequency", "width", "mdl", "proportional"} or array-like
-        How the edges are found: bins of equal weight; of equal width; where they tell most of the class, as many as pay
-        for themselves (Fayyad and Irani 1993); about as many bins as rows in each (Yang and Webb 2009). Or the edges
-        between bins themselves, in order.
+        How the edges are chosen: "frequency" makes bins of equal weight, "width" bins of equal width, "mdl" the bins
+        that separate the classes by minimum description length (Fayyad and Irani 1993), "proportional" about as many
+        bins as rows in each bin (Yang and Webb 2009). Or the edges between bins, in increasing order.
     bins : int
-        How many bins there are, at most, by frequency and by width; the others choose.
+        Maximum number of bins for "frequency" and "width"; the other rules choose the number themselves.
     alpha : float, array or "evidence"
         Additive smoothing of the bins.
 
@@ -63,33 +63,35 @@ class Binned(Smoothed, Candidate, Family):
     edges: Any = "frequency"
     bins: int = 10
     alpha: Any = 1.0
-    #: The edges that were decided, of every column.
+    #: The edges of every column, once the first data have decided them.
     cuts: tuple[Cuts, ...] = field(default=(), kw_only=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.alpha.levels is not None:
-            raise ValueError("alpha by level is for categories; of bins give one number for all.")
+            raise ValueError(
+                "alpha is given by level, and bins have no level names. Give one number for all bins."
+            )
         if not isinstance(self.bins, Integral) or isinstance(self.bins, bool) or self.bins < 1:
             raise ValueError(f"bins is {self.bins!r}; it must be a whole number, 1 or more.")
         if not isinstance(self.edges, str):
-            object.__setattr__(self, "edges", _given(self.edges))
+            object.__setattr__(self, "edges", _check_edges(self.edges))
         elif self.edges not in METHODS:
             close = get_close_matches(self.edges, METHODS, n=1)
             hint = f" Is it {close[0]!r}?" if close else ""
             raise ValueError(
-                f"edges is {self.edges!r}; it must be one of {', '.join(map(repr, METHODS))}, or the edges "
-                f"themselves.{hint}"
+                f"edges is {self.edges!r}; it must be one of {', '.join(map(repr, METHODS))}, or an array of "
+                f"edges.{hint}"
             )
 
     @property
     def support(self) -> Support:
-        """Any number; beyond the outermost edges are the outermost bins."""
+        """Any finite number; the outermost bins are unbounded."""
         return REAL
 
     @property
     def description(self) -> str:
-        """The family with the edges of its first column, once they are known."""
+        """The name with the edges of the first column, or with the rule before the edges are known."""
         if not self.cuts:
             return f"{self.name} by {self.edges}" if isinstance(self.edges, str) else self.name
         edges = self.cuts[0].edges
@@ -98,30 +100,31 @@ class Binned(Smoothed, Candidate, Family):
 
     @property
     def statistics_key(self) -> tuple[Any, ...]:
-        """The edges, or how they are to be found."""
-        found = tuple(cuts.edges for cuts in self.cuts)
-        return self.name, found or (self.edges, self.bins if self.edges in ("frequency", "width") else None)
+        """The edges, or the rule before the edges are known."""
+        edges = tuple(cuts.edges for cuts in self.cuts)
+        return self.name, edges or (self.edges, self.bins if self.edges in ("frequency", "width") else None)
 
     @property
     def has_few_cells(self) -> bool:
-        """True if there were too few cells to find edges by."""
+        """True if the first data had too few cells to choose edges reliably."""
         if not isinstance(self.edges, str):
             return False
-        enough = CELLS_A_BIN * self.bins if self.edges in ("frequency", "width") else LEAST_CELLS
+        enough = CELLS_PER_BIN * self.bins if self.edges in ("frequency", "width") else MIN_CELLS
         return any(cuts.cells < enough for cuts in self.cuts)
 
     def select_columns(self, columns: list[int]) -> Self:
-        """The family of some columns of its block, with their edges."""
+        """Return the family of some columns of its block, with their edges."""
         return super().select_columns(columns).with_settings(cuts=tuple(self.cuts[j] for j in columns))
 
-    # Bins are levels all of which are known.
+    # Bins are the levels of a categorical family in which every level is known.
 
     @property
-    def _levels(self) -> Categorical:
+    def _categorical(self) -> Categorical:
+        """The categorical family of the bins."""
         return Categorical(self.alpha, unseen="ignore", coded=True, estimate=self.estimate)
 
-    def _counts(self, stats: Counts) -> Counts:
-        """The counts of all bins, also of those that were never seen."""
+    def _counts_of_all_bins(self, stats: Counts) -> Counts:
+        """Counts of all bins, 0 for bins that were never observed."""
         sizes = [cuts.n_bins for cuts in self.cuts]
         offsets = np.concatenate([[0], np.cumsum(sizes)])
         at = offsets[stats.column] + stats.codes
@@ -131,61 +134,61 @@ class Binned(Smoothed, Candidate, Family):
         return Counts(offsets, codes, rows, weight)
 
     def params(self, stats: Counts, class_weight: Floats) -> CategoricalParams:
-        """Log of the probabilities of the bins."""
-        return self._levels.params(self._counts(stats), class_weight)
+        """Log probabilities of the bins."""
+        return self._categorical.params(self._counts_of_all_bins(stats), class_weight)
 
     def form(self, params: CategoricalParams) -> Table:
-        """ColumnProfile the bin up."""
-        form = self._levels.form(params)
+        """Lookup table of log probabilities by bin."""
+        form = self._categorical.form(params)
         return Table(
             form.offsets, form.codes, form.sizes, form.values, names=[n for c in self.cuts for n in c.names]
         )
 
     def posterior_of(self, stats: Counts, j: int, class_weight: Floats) -> Dirichlet:
-        """Of the bins in their order."""
-        return self._levels.posterior_of(self._counts(stats), j, class_weight)
+        """Dirichlet posterior of the bins of column j, in increasing order."""
+        return self._categorical.posterior_of(self._counts_of_all_bins(stats), j, class_weight)
 
     def prior_of(self, stats: Counts, j: int) -> Dirichlet:
-        """Alpha for every bin."""
-        return self._levels.prior_of(self._counts(stats), j)
+        """Dirichlet prior of the bins of column j: alpha for every bin."""
+        return self._categorical.prior_of(self._counts_of_all_bins(stats), j)
 
     def log_evidence(self, stats: Counts, class_weight: Floats | None = None) -> Floats:
-        """Dirichlet-multinomial, of the bins."""
-        return self._levels.log_evidence(self._counts(stats), class_weight)
+        """Log marginal likelihood of the bins (Dirichlet-multinomial)."""
+        return self._categorical.log_evidence(self._counts_of_all_bins(stats), class_weight)
 
     def log_prior_density(self, stats: Counts, class_weight: Floats) -> float:
-        """The log-likelihood of the pseudo-counts."""
-        return self._levels.log_prior_density(self._counts(stats), class_weight)
+        """Log-likelihood of the pseudo-counts."""
+        return self._categorical.log_prior_density(self._counts_of_all_bins(stats), class_weight)
 
     def counts_of_counts(self, stats: Counts) -> CountsOfCounts:
-        """Every class of a column is a draw of its bins."""
-        return self._levels.counts_of_counts(self._counts(stats))
+        """Counts of the bins; each class of a column is one draw."""
+        return self._categorical.counts_of_counts(self._counts_of_all_bins(stats))
 
     def left_out(self, stats: Counts, params: Any, row_weight: Floats | None) -> CellsLeftOut:
-        """That of levels, of all bins."""
-        return self._levels.left_out(self._counts(stats), params, row_weight)
+        """Subtract each cell from the count of its bin."""
+        return self._categorical.left_out(self._counts_of_all_bins(stats), params, row_weight)
 
     def outcomes(self, params: CategoricalParams) -> list[Floats]:
-        """The bins."""
-        return self._levels.outcomes(params)
+        """Log probabilities of the bins."""
+        return self._categorical.outcomes(params)
 
     def sample_parameters(
         self, stats: Counts, n: int, rng: np.random.Generator, class_weight: Floats
     ) -> CategoricalParams:
-        """Probabilities of the bins from their posterior."""
-        return self._levels.sample_parameters(self._counts(stats), n, rng, class_weight)
+        """Draw the probabilities of the bins from their posterior."""
+        return self._categorical.sample_parameters(self._counts_of_all_bins(stats), n, rng, class_weight)
 
     def sample(self, params: CategoricalParams, y: Codes, rng: np.random.Generator) -> Floats:
-        """Any cell of a bin is as good as another; the outermost end where the first data did."""
-        places = self._levels.sample(params, y, rng)
-        x = np.empty_like(places)
+        """Draw a bin, then a uniform number in it; the outermost bins end at the range of the first data."""
+        drawn = self._categorical.sample(params, y, rng)
+        x = np.empty_like(drawn)
         for j, cuts in enumerate(self.cuts):
-            at, bounds = places[:, j].astype(np.intp), cuts.bounds
+            at, bounds = drawn[:, j].astype(np.intp), cuts.bounds
             x[:, j] = bounds[at] + rng.random(len(y)) * (bounds[at + 1] - bounds[at])
         return x
 
     def describe(self, params: CategoricalParams) -> list[dict[str, Floats]]:
-        """Probability of every bin."""
+        """Probabilities of the bins."""
         p, offsets = np.exp(params.log_level), params.counts.offsets
         return [
             {name: p[:, offsets[j] + k] for k, name in enumerate(cuts.names)}
@@ -193,8 +196,8 @@ class Binned(Smoothed, Candidate, Family):
         ]
 
 
-def _given(edges: Any) -> tuple[float, ...]:
-    """Edges as they are given, checked."""
+def _check_edges(edges: Any) -> tuple[float, ...]:
+    """Return edges given by the user as a tuple; raise unless they are finite and increasing."""
     try:
         values = np.asarray(edges, dtype=float)
     except (TypeError, ValueError):
@@ -205,8 +208,8 @@ def _given(edges: Any) -> tuple[float, ...]:
         raise ValueError(f"edges has shape {values.shape}; give the edges of one column, in order.")
     if not np.isfinite(values).all():
         raise ValueError(
-            f"edges holds {values[~np.isfinite(values)][0]:g}: an edge is a finite number, and the "
-            "outermost bins have no end."
+            f"edges holds {values[~np.isfinite(values)][0]:g}: an edge must be finite. Leave it out: "
+            "the outermost bins are unbounded."
         )
     if (np.diff(values) <= 0).any():
         k = int(np.argmax(np.diff(values) <= 0))

@@ -1,4 +1,4 @@
-"""Categories: x | c ~ Categorical(theta), theta ~ Dirichlet(alpha) per column, and the estimator CategoricalNB."""
+"""Categorical family: levels, with a Dirichlet prior on the probabilities of the levels of a column."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from sunrise.statistics.counts import Counts
 from sunrise.statistics.support import LEVELS, Support
 from sunrise.statistics.terms import LEVEL
 
-#: The most cells a table of all codes may have when it is asked for as an attribute.
+#: Largest number of cells of a table of all codes, which fitted attributes return.
 LARGEST_TABLE = 10_000_000
 
 
 class CategoricalParams(NamedTuple):
-    """Log probability of every level seen, of any other possible one, and of an unseen one."""
+    """Log probability of every observed level, of any other possible level, and of an unseen level."""
 
     counts: Counts
     sizes: Integers
@@ -44,11 +44,11 @@ class CategoricalParams(NamedTuple):
 class Categorical(Smoothed, Candidate, Family):
     """Categories: x | c ~ Categorical(theta), theta ~ Dirichlet(alpha).
 
-    Levels may be called anything; the possible ones are those seen in any class and those declared. With `coded`
-    cells are codes 0, 1, 2, ... instead, and all below the largest are possible. `min_categories` is the least number
-    of them. A level that is not among them is unseen: "ignore" leaves its factor out, "reserve" keeps the
-    posterior mass of one more cell for it, "error" refuses it; None is the model's own setting. A missing cell is
-    left out, or with missing="level" a level of its own.
+    Levels have any names; a level is possible if any class has it or the data type declares it. With
+    `coded` cells are codes 0, 1, 2, ..., and all codes up to the largest are possible. `min_categories` is the minimum
+    number of possible levels. Any other level is unseen: unseen="ignore" skips the column, "reserve" gives unseen
+    levels the probability of one additional level, "error" raises; None uses the setting of the model. A missing
+    cell is skipped; with missing="level" it counts as one more level.
     """
 
     name = "categorical"
@@ -65,15 +65,15 @@ class Categorical(Smoothed, Candidate, Family):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.unseen not in (None, "ignore", "reserve", "error"):
-            raise ValueError(f'unseen is "ignore", "reserve" or "error", not {self.unseen!r}')
+            raise ValueError(f'unseen is {self.unseen!r}; it must be "ignore", "reserve" or "error".')
         if self.missing not in ("ignore", "level"):
-            raise ValueError(f'missing is "ignore" or "level", not {self.missing!r}')
-        # Codes are read as they are, levels by name.
+            raise ValueError(f'missing is {self.missing!r}; it must be "ignore" or "level".')
+        # Codes are read as numbers, levels by name.
         object.__setattr__(self, "reader", NUMBERS if self.coded else READ_LEVELS)
 
     @classmethod
     def reason_by_type(cls, profile: ColumnProfile) -> str | None:
-        """Strings and categories, and whole numbers of which there are few."""
+        """Reason for strings and categories, and for columns with few distinct whole numbers."""
         if profile.kind == "level":
             return f"{profile.distinct} categories{profile.numbers_text}"
         return (
@@ -89,11 +89,11 @@ class Categorical(Smoothed, Candidate, Family):
 
     @property
     def statistics_key(self) -> tuple[Any, ...]:
-        """Whether missing cells were counted shapes the statistics, too."""
+        """The settings that shape the statistics, among them whether missing cells are counted."""
         return *super().statistics_key, self.missing
 
     def check(self, n_columns: int, n_classes: int | None = None) -> None:
-        """Refuse settings that do not fit the columns."""
+        """Raise if settings do not fit the number of columns."""
         super().check(n_columns, n_classes)
         if self.min_categories is None:
             return
@@ -106,8 +106,8 @@ class Categorical(Smoothed, Candidate, Family):
                 f"Got {least.shape} instead."
             )
 
-    def _alphas(self, stats: Counts) -> tuple[Floats, Floats]:
-        """The pseudo-counts of every level (classes or 1 x levels) and of any other cell of every column."""
+    def _pseudo_counts(self, stats: Counts) -> tuple[Floats, Floats]:
+        """Pseudo-counts of every observed level (classes or 1 x levels) and of an unobserved level of every column."""
         alpha = Alpha(0.0) if self.estimate == "mle" else self.alpha
         value = np.asarray(alpha.value, dtype=float)
         other = np.broadcast_to(
@@ -116,19 +116,19 @@ class Categorical(Smoothed, Candidate, Family):
         other = other.reshape(-1, stats.n_columns)
         level = other[:, stats.column]
         if alpha.levels is not None:
-            own = [alpha.levels.get(str(code), alpha.value) for code in stats.codes]
-            level = np.array(own, dtype=float)[None, :]
+            by_level = [alpha.levels.get(str(code), alpha.value) for code in stats.codes]
+            level = np.array(by_level, dtype=float)[None, :]
         return level, other
 
-    def _in_order(self, stats: Counts, j: int) -> list[int]:
-        """The levels of a column in the order in which people have them."""
+    def _display_order(self, stats: Counts, j: int) -> list[int]:
+        """Positions of the levels of a column in natural order (numbers by value, text alphabetically)."""
         levels = stats.levels(j)
         return sorted(range(len(levels)), key=lambda k: natural(str(levels[k])))
 
     def _dirichlet(self, stats: Counts, j: int, counts: Floats) -> Dirichlet:
-        """Counts with their alphas, of the levels in their order, and of an unseen one where mass is reserved."""
-        level, other = self._alphas(stats)
-        first, order = stats.offsets[j], self._in_order(stats, j)
+        """Dirichlet(counts + pseudo-counts) of the levels in natural order, with one more entry if unseen="reserve"."""
+        level, other = self._pseudo_counts(stats)
+        first, order = stats.offsets[j], self._display_order(stats, j)
         cells = (
             counts[:, first : first + len(order)][:, order] + level[:, first : first + len(order)][:, order]
         )
@@ -137,133 +137,135 @@ class Categorical(Smoothed, Candidate, Family):
         return Dirichlet(cells)
 
     def posterior_of(self, stats: Counts, j: int, class_weight: Floats) -> Dirichlet:
-        """Of the levels in their order (those of `described`), and of an unseen one where mass is reserved for it."""
+        """Posterior of the levels in the order of `describe`, with one more entry if unseen="reserve"."""
         return self._dirichlet(stats, j, stats.weight)
 
     def prior_of(self, stats: Counts, j: int) -> Dirichlet:
-        """Alpha for every level, and for an unseen one where mass is reserved for it."""
+        """Prior of the levels: alpha for each, with one more entry if unseen="reserve"."""
         return self._dirichlet(stats, j, np.zeros_like(stats.weight)).common
 
-    def _rest(self, stats: Counts) -> Integers:
-        """How many cells of a column may be there that no row has shown: other codes, and an unseen level."""
+    def _n_unobserved(self, stats: Counts) -> Integers:
+        """Number of possible levels of every column that no row holds: other codes, and one if unseen="reserve"."""
         least = 0 if self.min_categories is None else np.asarray(self.min_categories)
-        seen = np.diff(stats.offsets)
-        possible = stats.top + 1 if self.coded else seen
-        return np.asarray(np.maximum(possible, least) - seen + (self.unseen == "reserve"))
+        observed = np.diff(stats.offsets)
+        possible = stats.top + 1 if self.coded else observed
+        return np.asarray(np.maximum(possible, least) - observed + (self.unseen == "reserve"))
 
     def log_evidence(self, stats: Counts, class_weight: Floats | None = None) -> Floats:
-        """Dirichlet-multinomial, from the counts of the levels."""
-        level, other = self._alphas(stats)
-        total = stats.by_column(level + np.zeros_like(stats.weight)) + other * self._rest(stats)
+        """Log marginal likelihood of the levels (Dirichlet-multinomial); NaN if an alpha is 0."""
+        level, other = self._pseudo_counts(stats)
+        total = stats.by_column(level + np.zeros_like(stats.weight)) + other * self._n_unobserved(stats)
         if self.estimate == "mle":
             return np.full(total.shape, np.nan)
         empty = stats.by_column((level <= 0) + np.zeros_like(stats.rows)) > 0
-        proper = ~(empty | ((other <= 0) & (self._rest(stats) > 0)))
+        proper = ~(empty | ((other <= 0) & (self._n_unobserved(stats) > 0)))
         with np.errstate(invalid="ignore"):
-            rises = stats.by_column(log_rising(level + np.zeros_like(stats.weight), stats.weight))
-            found = rises - log_rising(total, stats.by_column(stats.weight))
-        return np.where(proper, found, np.nan)
+            gains = stats.by_column(log_rising(level + np.zeros_like(stats.weight), stats.weight))
+            evidence = gains - log_rising(total, stats.by_column(stats.weight))
+        return np.where(proper, evidence, np.nan)
 
     def log_prior_density(self, stats: Counts, class_weight: Floats) -> float:
-        """The log-likelihood of the pseudo-counts."""
+        """Log-likelihood of the pseudo-counts."""
         if self.estimate == "mle":
             return 0.0
-        level, other = self._alphas(stats)
+        level, other = self._pseudo_counts(stats)
         above, params = 1.0 if self.estimate == "map" else 0.0, self.params(stats, class_weight)
-        rest = times_log(self._rest(stats) * (other - above), params.log_other)
+        rest = times_log(self._n_unobserved(stats) * (other - above), params.log_other)
         return float(times_log(level - above, params.log_level).sum() + rest.sum())
 
     def counts_of_counts(self, stats: Counts) -> CountsOfCounts:
-        """Every class of a column is a draw of its levels."""
+        """Counts of the levels; each class of a column is one draw."""
         totals = stats.by_column(stats.weight)
-        cells = np.broadcast_to(np.diff(stats.offsets) + self._rest(stats), totals.shape).astype(float)
+        cells = np.broadcast_to(np.diff(stats.offsets) + self._n_unobserved(stats), totals.shape).astype(
+            float
+        )
         return CountsOfCounts(stats.weight[stats.weight > 0], totals.ravel(), cells.ravel())
 
     def params(self, stats: Counts, class_weight: Floats) -> CategoricalParams:
-        """Log of the probabilities by the estimate, from the counts."""
-        rest = self._rest(stats)
+        """Log probabilities of the levels."""
+        rest = self._n_unobserved(stats)
         sizes = np.asarray(np.diff(stats.offsets) + rest - (self.unseen == "reserve"), dtype=np.int64)
-        level, other = self._alphas(stats)
+        level, other = self._pseudo_counts(stats)
         weight, column = stats.weight + level, stats.column
         other = np.broadcast_to(other, (len(stats.rows), stats.n_columns))
         if self.estimate == "map":
-            # Where the density has no mode inside, it grows most towards the cells with most.
+            # If all concentrations are at most 1, the mode is on the boundary: the largest ones share all mass.
             most = np.maximum(stats.by_column(weight, np.maximum), np.where(rest > 0, other, 0.0))
-            corner = weight == most[:, column], other == most
+            is_largest = weight == most[:, column], other == most
             weight, other = np.maximum(weight - 1.0, 0.0), np.maximum(other - 1.0, 0.0)
-            outside = stats.by_column(weight) + other * rest == 0
-            weight = np.where(outside[:, column], corner[0], weight)
-            other = np.where(outside, corner[1], other)
+            on_boundary = stats.by_column(weight) + other * rest == 0
+            weight = np.where(on_boundary[:, column], is_largest[0], weight)
+            other = np.where(on_boundary, is_largest[1], other)
         total = stats.by_column(weight) + other * rest
-        # Where nothing is known at all, every cell has the same probability.
-        blank = total == 0
-        log_total = log(np.where(blank, np.maximum(sizes + (self.unseen == "reserve"), 1), total))
-        log_level = log(np.where(blank[:, column], 1.0, weight)) - log_total[:, column]
-        log_other = log(np.where(blank, 1.0, other)) - log_total
+        # Without counts and pseudo-counts all levels have the same probability.
+        empty = total == 0
+        log_total = log(np.where(empty, np.maximum(sizes + (self.unseen == "reserve"), 1), total))
+        log_level = log(np.where(empty[:, column], 1.0, weight)) - log_total[:, column]
+        log_other = log(np.where(empty, 1.0, other)) - log_total
         log_unseen = log_other if self.unseen == "reserve" else np.zeros_like(log_other)
         known = stats.by_column(stats.rows).sum(axis=0) > 0
         return CategoricalParams(stats, sizes, log_level, log_other, log_unseen, known)
 
     def left_out(self, stats: Counts, params: Any, row_weight: Floats | None) -> CellsLeftOut:
-        """Look up the share of a level with one cell less."""
+        """Subtract each cell from the count of its level; a lookup table if rows of a class weigh the same."""
         form = None if row_weight is None else self._form_without(stats, row_weight)
         return CellsLeftOut(lambda x, c, j, w: self._score_without(stats, x, c, j, w), form)
 
     def _score_without(self, stats: Counts, x: Floats, c: Codes, j: Positions, w: Floats) -> Floats:
-        """Log share of the level of each cell without the cell; NaN where its class never had the level."""
+        """Log probability of the level of each cell without the cell; NaN if its class never had the level."""
         place, n = self.form(self.params(stats, np.ones(1))).places(x, j), np.diff(stats.offsets)[j]
         if len(stats.codes) == 0:
             return np.full(len(x), np.nan)
         at = np.minimum(stats.offsets[j] + np.minimum(place, np.maximum(n - 1, 0)), len(stats.codes) - 1)
-        return np.where(place < n, self._without(stats, c, at, j, w), np.nan)
+        return np.where(place < n, self._log_share_without(stats, c, at, j, w), np.nan)
 
     def _form_without(self, stats: Counts, w: Floats) -> Table:
-        """The log shares of all levels, each with one cell less; `w` is the weight of a cell of each class."""
+        """Lookup table of log probabilities with one cell of the level removed; `w` is its weight, by class."""
         params = self.params(stats, np.ones(1))
-        every = np.arange(len(stats.codes))
+        positions = np.arange(len(stats.codes))
         c = np.arange(len(stats.rows), dtype=np.int32)[:, None]
-        nowhere = np.full_like(params.log_other, np.nan)
-        log_level = self._without(stats, c, every[None], stats.column[None], w[:, None])
-        return self.form(params._replace(log_level=log_level, log_other=nowhere, log_unseen=nowhere))
+        no_score = np.full_like(params.log_other, np.nan)
+        log_level = self._log_share_without(stats, c, positions[None], stats.column[None], w[:, None])
+        return self.form(params._replace(log_level=log_level, log_other=no_score, log_unseen=no_score))
 
-    def _without(self, stats: Counts, c: Codes, at: Positions, j: Positions, w: Floats) -> Floats:
-        """Log of the shares of some levels of their columns, without a cell of weight w each."""
-        level, other = self._alphas(stats)
+    def _log_share_without(self, stats: Counts, c: Codes, at: Positions, j: Positions, w: Floats) -> Floats:
+        """Log probabilities of levels (class c, position `at`, column j) with one cell of weight w removed."""
+        level, other = self._pseudo_counts(stats)
         level, other = (np.broadcast_to(a, (len(stats.rows), a.shape[1])) for a in (level, other))
         above = 1.0 if self.estimate == "map" else 0.0
 
-        def taken(cells: Floats) -> Floats:
+        def mass(cells: Floats) -> Floats:
             return np.maximum(cells - above, 0.0)
 
-        rest, own, alpha = self._rest(stats), stats.weight[c, at], level[c, at]
-        total = stats.by_column(taken(stats.weight + level)) + taken(other) * rest
+        rest, own, alpha = self._n_unobserved(stats), stats.weight[c, at], level[c, at]
+        total = stats.by_column(mass(stats.weight + level)) + mass(other) * rest
         rows = stats.rows[c, at] - (w > 0)
         after = np.where(rows > 0, own - w, 0.0) + alpha
-        left = taken(after)
-        total_left = clear_residue(total[c, j] - taken(own + alpha) + left, total[c, j])
-        # A class that has nothing left of a column gives all of its cells the same share.
-        blank = -np.log(np.maximum(np.diff(stats.offsets) + rest, 1))[j]
-        cells = np.where(total_left > 0, log(left) - log(np.where(total_left > 0, total_left, 1.0)), blank)
+        left = mass(after)
+        total_left = clear_residue(total[c, j] - mass(own + alpha) + left, total[c, j])
+        # Without remaining counts and pseudo-counts all levels have the same probability.
+        uniform = -np.log(np.maximum(np.diff(stats.offsets) + rest, 1))[j]
+        cells = np.where(total_left > 0, log(left) - log(np.where(total_left > 0, total_left, 1.0)), uniform)
         if above:
-            outside = np.broadcast_to(total_left <= 0, cells.shape)
-            numbers = [np.broadcast_to(a, cells.shape) for a in (c, at, j, after)]
-            for where in zip(*np.nonzero(outside), strict=True):
-                cells[where] = self._corner(stats, *(a[where] for a in numbers))
-        held = (rows >= 0) & (own - w >= -1e-9 * own)
-        return np.where(held, cells, np.nan)
+            on_boundary = np.broadcast_to(total_left <= 0, cells.shape)
+            arguments = [np.broadcast_to(a, cells.shape) for a in (c, at, j, after)]
+            for where in zip(*np.nonzero(on_boundary), strict=True):
+                cells[where] = self._log_share_at_boundary(stats, *(a[where] for a in arguments))
+        fitted = (rows >= 0) & (own - w >= -1e-9 * own)
+        return np.where(fitted, cells, np.nan)
 
-    def _corner(self, stats: Counts, c: int, at: int, j: int, after: float) -> float:
-        """Log of the share of a level once this is left of it, where the mode lies in the corner of those with most."""
-        level, other = self._alphas(stats)
-        here = slice(stats.offsets[j], stats.offsets[j + 1])
-        cells = stats.weight[c, here] + level[min(c, len(level) - 1), here]
+    def _log_share_at_boundary(self, stats: Counts, c: int, at: int, j: int, after: float) -> float:
+        """Log probability of a level with concentration `after`, if the mode of the Dirichlet is on the boundary."""
+        level, other = self._pseudo_counts(stats)
+        levels = slice(stats.offsets[j], stats.offsets[j + 1])
+        cells = stats.weight[c, levels] + level[min(c, len(level) - 1), levels]
         cells[at - stats.offsets[j]] = after
-        rest, more = self._rest(stats)[j], other[min(c, len(other) - 1), j]
+        rest, more = self._n_unobserved(stats)[j], other[min(c, len(other) - 1), j]
         most = max(cells.max(), more if rest else 0.0)
         return float(-np.log((cells == most).sum() + rest * (more == most))) if after == most else -np.inf
 
     def form(self, params: CategoricalParams) -> Table:
-        """ColumnProfile the level up."""
+        """Lookup table of log probabilities by level."""
         counts = params.counts
         n_columns, n_levels, column = counts.n_columns, len(counts.codes), counts.column
         values = np.zeros((n_levels + 2 * n_columns, len(params.log_level)))
@@ -271,7 +273,7 @@ class Categorical(Smoothed, Candidate, Family):
         after = counts.offsets[1:] + 2 * np.arange(n_columns)
         values[after] = np.where(params.known, params.log_other, 0.0).T
         values[after + 1] = np.where(params.known, params.log_unseen, 0.0).T
-        # Levels that have names are known to the engines by their places.
+        # Engines know named levels by their positions.
         codes = np.arange(n_levels) - counts.offsets[column] if counts.is_named else counts.codes
         refuse = self.unseen == "error"
         return Table(
@@ -279,33 +281,33 @@ class Categorical(Smoothed, Candidate, Family):
         )
 
     def outcomes(self, params: CategoricalParams) -> list[Floats]:
-        """The levels, and together those that are possible but were never seen."""
-        found, counts = [], params.counts
-        seen = np.diff(counts.offsets)
-        rest = (params.sizes - seen) + (self.unseen == "reserve")
-        for j, (first, n) in enumerate(zip(counts.offsets, seen, strict=False)):
+        """Log probabilities of the observed levels, and of all other possible levels together."""
+        columns, counts = [], params.counts
+        n_observed = np.diff(counts.offsets)
+        rest = (params.sizes - n_observed) + (self.unseen == "reserve")
+        for j, (first, n) in enumerate(zip(counts.offsets, n_observed, strict=False)):
             others = params.log_other[:, j : j + 1] + log(rest[j])
-            found.append(np.concatenate([params.log_level[:, first : first + n], others], axis=1))
-        return found
+            columns.append(np.concatenate([params.log_level[:, first : first + n], others], axis=1))
+        return columns
 
     def sample_parameters(
         self, stats: Counts, n: int, rng: np.random.Generator, class_weight: Floats
     ) -> CategoricalParams:
-        """Probabilities from their posterior: gamma numbers, each divided by the sum of its column's."""
-        level, other = self._alphas(stats)
+        """Draw the probabilities from their Dirichlet posterior: gamma numbers, divided by the sum of the column."""
+        level, other = self._pseudo_counts(stats)
         shape = n * len(stats.rows)
         cells = rng.gamma(np.tile(stats.weight + level, (n, 1)))
-        rest = rng.gamma(np.tile(other * self._rest(stats) + np.zeros((len(stats.rows), 1)), (n, 1)))
-        spread = Counts(stats.offsets, stats.codes, np.zeros((shape, 0), np.int64), cells)
-        total = spread.by_column(cells) + rest
+        rest = rng.gamma(np.tile(other * self._n_unobserved(stats) + np.zeros((len(stats.rows), 1)), (n, 1)))
+        draws = Counts(stats.offsets, stats.codes, np.zeros((shape, 0), np.int64), cells)
+        total = draws.by_column(cells) + rest
         log_level = log(cells) - log(total)[:, stats.column]
-        log_other = log(rest / np.maximum(self._rest(stats), 1)) - log(total)
+        log_other = log(rest / np.maximum(self._n_unobserved(stats), 1)) - log(total)
         point = self.params(stats, class_weight)
         log_unseen = log_other if self.unseen == "reserve" else np.zeros_like(log_other)
         return point._replace(log_level=log_level, log_other=log_other, log_unseen=log_unseen)
 
     def sample(self, params: CategoricalParams, y: Codes, rng: np.random.Generator) -> Floats:
-        """Levels by their codes, or by their places if they have names; only those that are known."""
+        """Draw observed levels: their codes, or their positions if they have names."""
         counts = params.counts
         x = np.full((len(y), counts.n_columns), np.nan)
         for j in np.flatnonzero(np.diff(counts.offsets)):
@@ -316,32 +318,32 @@ class Categorical(Smoothed, Candidate, Family):
         return x
 
     def describe(self, params: CategoricalParams) -> list[dict[str, Floats]]:
-        """Probability of each level."""
-        shown, p = [], np.exp(params.log_level)
+        """Probabilities of the levels."""
+        columns, p = [], np.exp(params.log_level)
         for j in range(params.counts.n_columns):
             first = params.counts.offsets[j]
             levels = {str(level): p[:, first + k] for k, level in enumerate(params.counts.levels(j))}
             column = dict(sorted(levels.items(), key=lambda item: natural(item[0])))
             if self.unseen == "reserve":
                 column["(unseen)"] = np.exp(params.log_unseen[:, j])
-            shown.append(column)
-        return shown
+            columns.append(column)
+        return columns
 
 
-def every_code(params: CategoricalParams, seen: Floats, other: Floats) -> list[Floats]:
-    """A table per column with a cell for every possible code, as scikit-learn has it."""
+def tables_of_all_codes(params: CategoricalParams, observed: Floats, other: Floats) -> list[Floats]:
+    """One table per column, classes x all possible codes, as in scikit-learn."""
     counts, sizes = params.counts, params.sizes
     largest = int(sizes.max(initial=0))
-    if largest * len(seen) > LARGEST_TABLE:
+    if largest * len(observed) > LARGEST_TABLE:
         raise ValueError(
-            f"column {int(sizes.argmax())} has codes up to {largest - 1}: a table of them all would have "
-            f"{largest * len(seen):,} cells. The model itself keeps only the codes it saw; to look at the "
-            "tables, number the levels 0, 1, 2, ... without gaps."
+            f"column {int(sizes.argmax())} has codes up to {largest - 1}: a table of all codes would have "
+            f"{largest * len(observed):,} cells. The model keeps only the observed codes. To get the tables, "
+            "number the levels 0, 1, 2, ... without gaps."
         )
     tables = []
     for j, size in enumerate(sizes):
         levels = slice(counts.offsets[j], counts.offsets[j + 1])
         table = np.repeat(other[:, j : j + 1], size, axis=1)
-        table[:, counts.codes[levels]] = seen[:, levels]
+        table[:, counts.codes[levels]] = observed[:, levels]
         tables.append(table)
     return tables

@@ -1,4 +1,4 @@
-"""Waiting times: x | c ~ Exponential(rate), rate ~ Gamma(shape, rate)."""
+"""Exponential family: waiting times, with a Gamma prior on the rate."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from sunrise._common.arrays import Codes, Floats, Mask
 from sunrise.families.base import Family, Problem
 from sunrise.families.capabilities import Conjugate
-from sunrise.families.priors import LEAST, TwoNumbers, as_classes, too_large
+from sunrise.families.priors import SMALLEST_SUM, TwoParameterPrior, overflow_problem, stack_draws
 from sunrise.forms.base import Form
 from sunrise.forms.linear import Linear
 from sunrise.forms.pointwise import Pointwise
@@ -26,93 +26,96 @@ class ExponentialParams(NamedTuple):
     """Rate of every class and column."""
 
     rate: Floats
-    #: Columns in which anything but 0 was observed; the others say nothing.
+    #: Columns with cells above 0, or with a prior rate above 0; the others add nothing.
     known: Mask
-    #: What is integrated out, where the model is predictive.
+    #: Posterior to integrate over, with estimate="predictive"; else None.
     posterior: Gamma | None = None
 
 
 @dataclass(frozen=True)
-class Exponential(TwoNumbers, Conjugate, Family):
+class Exponential(TwoParameterPrior, Conjugate, Family):
     """Waiting times: x | c ~ Exponential(rate), rate ~ Gamma(prior_shape, prior_rate).
 
-    The prior is worth `prior_shape` rows that add up to `prior_rate`, which is the column's mean unless given: so the
-    posterior is the same in every unit. `prior` may give both, as a Gamma, or "evidence" to have them chosen.
+    The prior counts as `prior_shape` rows with the sum `prior_rate`. `prior_rate` defaults to the mean of the column,
+    so that the units of the column do not matter. `prior` sets both: a Gamma distribution, or "evidence" to choose them
+    by marginal likelihood.
     """
 
     name = "exponential"
     terms = (X,)
-    conjugate = Gamma
-    numbers = ("prior_shape", "prior_rate")
+    prior_distribution = Gamma
+    prior_settings = ("prior_shape", "prior_rate")
     without_prior = {"prior_shape": 0.0, "prior_rate": 0.0}
     prior_shape: Any = 1.0
     prior_rate: Any = None
     prior: Any = None
 
     def __post_init__(self) -> None:
-        self.read_prior()
+        self.unpack_prior()
 
     @property
     def support(self) -> Support:
-        """Numbers from 0."""
+        """Numbers, 0 or more."""
         return Support("a number, 0 or more", lowest=0.0)
 
     def find_problem(self, stats: Sums) -> Problem | None:
-        """Refuse numbers whose sums leave the range of floats."""
-        return too_large(stats.x)
+        """Report a column whose sums overflow."""
+        return overflow_problem(stats.x)
 
     def posterior(self, stats: Sums) -> Gamma:
-        """Gamma(shape + rows, rate + sum)."""
-        return Gamma(self.prior_shape + stats.observed_weight, np.maximum(self.prior_rate + stats.x, LEAST))
+        """Gamma(prior_shape + rows, prior_rate + sum)."""
+        return Gamma(
+            self.prior_shape + stats.observed_weight, np.maximum(self.prior_rate + stats.x, SMALLEST_SUM)
+        )
 
     @property
     def pools_unobserved(self) -> bool:
-        """True unless there is a prior whose estimate is a rate."""
+        """True if the prior gives no positive rate to a class without cells."""
         least = 1.0 if self.estimate == "map" else 0.0
         return self.estimate == "mle" or bool((np.asarray(self.prior_shape) <= least).any())
 
-    def scaled_prior(self, stats: Sums, strength: float) -> tuple[Any, Any]:
-        """As many rows as its strength, of the column's mean."""
+    def prior_of_strength(self, stats: Sums, strength: float) -> tuple[Any, Any]:
+        """A prior that counts as `strength` rows with the mean of the column."""
         return strength, strength * stats.pooled().mean[0]
 
     def resolve(self, stats: Sums, again: bool = False) -> Exponential:
-        """The family with the numbers of its prior."""
+        """Return the family with the parameters of its prior as numbers."""
         if self.prior is None and self.prior_rate is None:
             return self.with_settings(prior_rate=stats.pooled().mean[0])
         return super().resolve(stats)  # type: ignore[no-any-return]
 
     def log_evidence(self, stats: Sums, class_weight: Floats | None = None) -> Floats:
-        """Closed form; a column that says nothing adds nothing."""
+        """Log marginal likelihood in closed form; 0 for columns that are not known, NaN for an improper prior."""
         proper = (np.asarray(self.prior_rate) > 0) & (np.asarray(self.prior_shape) > 0)
-        found = np.where(proper, super().log_evidence(stats), np.nan)
-        return np.where(self._known(stats), found, 0.0)
+        evidence = np.where(proper, super().log_evidence(stats), np.nan)
+        return np.where(self._known_columns(stats), evidence, 0.0)
 
-    def _known(self, stats: Sums) -> Mask:
-        """Columns in which anything but 0 was observed, or is expected."""
-        expected = np.broadcast_to(self.prior_rate, stats.x.shape).any(axis=0)
-        return np.asarray(((stats.pooled().x[0] > 0) | expected) & stats.known)
+    def _known_columns(self, stats: Sums) -> Mask:
+        """Columns with cells above 0, or with a prior rate above 0."""
+        has_prior = np.broadcast_to(self.prior_rate, stats.x.shape).any(axis=0)
+        return np.asarray(((stats.pooled().x[0] > 0) | has_prior) & stats.known)
 
     def params(self, stats: Sums, class_weight: Floats) -> ExponentialParams:
-        """Rates by the estimate; 1 where nothing is known, those of all classes where a class saw nothing."""
-        known, point = self._known(stats), self.point(stats)
-        blind = known & ((stats.rows == 0) & (point.shape == 0))
-        rate = np.where(blind, self.point(stats.pooled()).mean, point.mean)
+        """Rates; the pooled rate for a class without cells and prior, 1 for columns that are not known."""
+        known, point = self._known_columns(stats), self.point(stats)
+        empty = known & ((stats.rows == 0) & (point.shape == 0))
+        rate = np.where(empty, self.point(stats.pooled()).mean, point.mean)
         rate = np.where(known, rate, 1.0)
         return ExponentialParams(rate, known, point if self.estimate == "predictive" else None)
 
     def form(self, params: ExponentialParams) -> Form:
-        """Log rate - rate x; of the predictive distribution that of a Lomax."""
+        """log rate - rate x; the log density of a Lomax distribution with estimate="predictive"."""
         if (rates := params.posterior) is not None:
             a, b = (np.where(params.known, part, 1.0) for part in (rates.shape, rates.rate))
 
             def lomax(x: Floats) -> Floats:
                 with np.errstate(over="ignore"):
                     ratio = x / b
-                far = np.isinf(ratio)  # 1 is nothing beside it
-                rise = np.where(
+                far = np.isinf(ratio)  # log(1 + x / b) is log(x) - log(b) there
+                log_ratio = np.where(
                     far, np.log(np.where(far, x, 1.0)) - np.log(b), np.log1p(np.where(far, 1.0, ratio))
                 )
-                return np.where(params.known, np.log(a) - np.log(b) - (a + 1.0) * rise, 0.0)
+                return np.where(params.known, np.log(a) - np.log(b) - (a + 1.0) * log_ratio, 0.0)
 
             return Pointwise(lomax)
         return Linear(
@@ -130,10 +133,10 @@ class Exponential(TwoNumbers, Conjugate, Family):
     def sample_parameters(
         self, stats: Sums, n: int, rng: np.random.Generator, class_weight: Floats
     ) -> ExponentialParams:
-        """Rates from their posterior."""
-        known = self._known(stats)
+        """Draw the rates from their Gamma posterior."""
+        known = self._known_columns(stats)
         return ExponentialParams(
-            np.where(known, as_classes(self.posterior(stats).sample(n, rng)), 1.0), known
+            np.where(known, stack_draws(self.posterior(stats).sample(n, rng)), 1.0), known
         )
 
     def describe(self, params: ExponentialParams) -> list[dict[str, Floats]]:

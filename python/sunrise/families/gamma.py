@@ -1,4 +1,4 @@
-"""Positive numbers: x | c ~ Gamma(shape, rate)."""
+"""Gamma family: positive numbers."""
 
 from __future__ import annotations
 
@@ -11,15 +11,14 @@ from scipy.special import gammaincinv, gammaln
 from sunrise._common.arrays import Codes, Floats, Mask
 from sunrise.families.base import Family, Problem
 from sunrise.families.capabilities import Candidate
-from sunrise.families.priors import (
-    LEAST,
-    PooledRow,
-    beyond,
-    forgotten,
-    rounding,
-    same_cells,
-    too_large,
-    with_spread,
+from sunrise.families.priors import SMALLEST_SUM, overflow_problem
+from sunrise.families.pseudo_row import (
+    PseudoRowPrior,
+    constant_cells_problem,
+    floor_jensen_gap,
+    forgetting_error,
+    is_gap_attainable,
+    rounding_error,
 )
 from sunrise.forms.base import side_by_side
 from sunrise.forms.linear import Linear
@@ -31,10 +30,10 @@ from sunrise.statistics.terms import LOG, X
 
 
 def shape_of(gap: Floats) -> Floats:
-    """The shape whose log mean exceeds the mean log by this, which is positive.
+    """Return the shape for which log mean - mean log is `gap` > 0.
 
-    Newton's steps on log gap over log shape, close to a straight line, from Minka's start; the third one has
-    converged for gaps from 1e-13 to 1e3.
+    Newton's method for log gap as a function of log shape, which is almost linear, from Minka's starting value; three
+    steps converge for gaps from 1e-13 to 1e3.
     """
     shape = (3.0 - gap + np.sqrt((gap - 3.0) ** 2 + 24.0 * gap)) / (12.0 * gap)
     for _ in range(4):
@@ -48,20 +47,21 @@ class GammaParams(NamedTuple):
 
     shape: Floats
     rate: Floats
-    #: Columns that have any spread; the others say nothing.
+    #: Columns with at least two distinct values; the others add nothing.
     known: Mask
 
 
-def _gap(mean: Floats, mean_log: Floats) -> Floats:
+def _jensen_gap(mean: Floats, mean_log: Floats) -> Floats:
     """Log mean - mean log."""
     return log(mean) - mean_log
 
 
 @dataclass(frozen=True)
-class Gamma(PooledRow, Candidate, Family):
-    """Positive numbers: x | c ~ Gamma(shape, rate), of maximum likelihood with one more row of the pooled terms.
+class Gamma(PseudoRowPrior, Candidate, Family):
+    """Positive numbers: x | c ~ Gamma(shape, rate).
 
-    A `prior` of one's own is such a row: its mean of x and of log x.
+    Maximum likelihood, with one more row of the column's mean terms (none with estimate="mle"). `prior` replaces the
+    terms of this row: a mean of x and a mean of log x.
     """
 
     name = "gamma"
@@ -71,38 +71,41 @@ class Gamma(PooledRow, Candidate, Family):
     prior: Any = None
 
     def __post_init__(self) -> None:
-        self.check_row(2)
+        self.check_pseudo_row(2)
 
     @property
     def support(self) -> Support:
-        """Numbers above 0, and their logarithms."""
+        """Numbers above 0; the views are x and log x."""
         return replace(POSITIVE, views=(X, LOG))
 
     def find_problem(self, stats: Sums) -> Problem | None:
-        """Refuse numbers whose sums leave the range of floats."""
-        if complaint := too_large(stats.x, n_views=2):
-            return complaint
+        """Report a column whose sums overflow, or a class whose cells are all equal if there is no prior."""
+        if problem := overflow_problem(stats.x, n_views=2):
+            return problem
         mean = stats.mean
-        blur = rounding(stats)[:, ::2] * (1.0 + np.abs(mean[:, 1::2]))
-        return same_cells(
-            self, stats, _gap(np.where(stats.x[:, ::2] > 0, mean[:, ::2], 1.0), mean[:, 1::2]), blur
+        tolerance = rounding_error(stats)[:, ::2] * (1.0 + np.abs(mean[:, 1::2]))
+        return constant_cells_problem(
+            self,
+            stats,
+            _jensen_gap(np.where(stats.x[:, ::2] > 0, mean[:, ::2], 1.0), mean[:, 1::2]),
+            tolerance,
         )
 
     def is_attainable(self, stats: Sums) -> Mask:
-        """No mean of terms is beyond what single cells have."""
+        """True where the log of the mean is at least the mean of the logs (Jensen's inequality)."""
         mean = np.where(stats.x[:, ::2] > 0, stats.mean[:, ::2], 1e-300)
-        return beyond(stats, _gap(mean, stats.mean[:, 1::2]))
+        return is_gap_attainable(stats, _jensen_gap(mean, stats.mean[:, 1::2]))
 
     def params(self, stats: Sums, class_weight: Floats) -> GammaParams:
         """Shape from log mean - mean log, rate from the mean."""
-        pooled, joined, row = stats.pooled(), self.with_row(stats), self.row(stats).x
-        lost, mean = forgotten(pooled), joined.mean
-        blur = rounding(pooled)[:, ::2] * (1.0 + np.abs(row[:, 1::2])) + lost[:, 1::2]
-        blur = blur + lost[:, ::2] / np.where(row[:, ::2] > 0, row[:, ::2], 1.0)
-        gap = _gap(mean[:, ::2], mean[:, 1::2])
-        gap, known = with_spread(gap, _gap(row[:, ::2], row[:, 1::2]), self.share(joined), blur)
+        pooled, joined, row = stats.pooled(), self.with_pseudo_row(stats), self.pseudo_row(stats).x
+        forget_error, mean = forgetting_error(pooled), joined.mean
+        tolerance = rounding_error(pooled)[:, ::2] * (1.0 + np.abs(row[:, 1::2])) + forget_error[:, 1::2]
+        tolerance = tolerance + forget_error[:, ::2] / np.where(row[:, ::2] > 0, row[:, ::2], 1.0)
+        class_gap, row_gap = (_jensen_gap(terms[:, ::2], terms[:, 1::2]) for terms in (mean, row))
+        gap, known = floor_jensen_gap(class_gap, row_gap, self.pseudo_row_share(joined), tolerance)
         shape, mean = shape_of(gap), joined.mean[:, ::2]
-        return GammaParams(shape, shape / np.maximum(np.where(mean > 0, mean, 1.0), LEAST), known)
+        return GammaParams(shape, shape / np.maximum(np.where(mean > 0, mean, 1.0), SMALLEST_SUM), known)
 
     def form(self, params: GammaParams) -> Linear:
         """Shape log(rate) - log gamma(shape) + shape log x - rate x."""
@@ -120,7 +123,7 @@ class Gamma(PooledRow, Candidate, Family):
         return np.asarray(np.maximum(cut, self.support.lowest))
 
     def sample(self, params: GammaParams, y: Codes, rng: np.random.Generator) -> Floats:
-        """Gamma numbers; what is too small for a float is the smallest one."""
+        """Gamma numbers, at least the smallest positive float."""
         return np.maximum(rng.gamma(params.shape[y], 1.0 / params.rate[y]), self.support.lowest)
 
     def describe(self, params: GammaParams) -> list[dict[str, Floats]]:

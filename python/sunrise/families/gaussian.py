@@ -1,4 +1,4 @@
-"""Gaussian columns: x | c ~ Normal(mean, variance), and the estimator GaussianNB."""
+"""Gaussian family: numbers, with a normal-inverse-gamma prior on mean and variance."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from sunrise.families.base import Family, Problem
 from sunrise.families.capabilities import Candidate, Conjugate
 from sunrise.families.left_out import CellsLeftOut
 from sunrise.families.priors import (
-    NormalPrior,
-    as_classes,
-    check_priors,
-    given_normal,
-    no_likelihood,
-    own_removal,
-    student,
-    too_large,
+    NormalInverseGammaPrior,
+    check_not_negative,
+    missing_maximum_problem,
+    overflow_problem,
+    parse_normal_prior,
+    sample_moments_removal,
+    stack_draws,
+    student_t_form,
 )
 from sunrise.forms.base import Form
 from sunrise.forms.linear import Linear
@@ -35,30 +35,30 @@ from sunrise.statistics.terms import X2, X
 
 
 class GaussianParams(NamedTuple):
-    """Mean and variance of every class and column, and the floor that was added to the variances, if any."""
+    """Mean and variance of every class and column, and `epsilon`, which was added to every variance."""
 
     mean: Floats
     var: Floats
     epsilon: float
-    #: Columns that say something; the others were never observed, or never varied.
+    #: Columns that were observed and vary; the others add nothing.
     known: Mask
-    #: What is integrated out, where the model is predictive.
+    #: Posterior to integrate over, with estimate="predictive"; else None.
     posterior: NormalInverseGamma | None = None
 
 
 @dataclass(frozen=True)
-class Gaussian(NormalPrior, Conjugate, Candidate, Family):
+class Gaussian(NormalInverseGammaPrior, Conjugate, Candidate, Family):
     """Numbers: x | c ~ Normal(mean, variance).
 
-    Mean and variance are estimated under a prior in the column's own units (`sunrise.families.priors`). With
-    `var_smoothing` they are the sample's own, and that share of the largest variance of a column is added to
-    every variance, as scikit-learn does (`epsilon` is that number itself); with `laplace` the variance is
-    (SSE + 1) / (n + 1). With `shared_variance` the classes of a column have one variance, which makes the log-odds
+    The default prior is derived from the column (see `NormalInverseGammaPrior`). `var_smoothing` uses no prior: means
+    and variances are those of the sample, and `var_smoothing` times the largest variance of a column is added to every
+    variance, as in scikit-learn; `epsilon` sets the added number itself. With `laplace` the variance is
+    (SSE + 1) / (n + 1). With `shared_variance` all classes of a column have the same variance, which makes the log-odds
     linear in x.
 
-    A `prior` of one's own is m0, kappa0, a0 and b0 of a normal-inverse-gamma distribution, each a number, one for
-    every column, or classes x columns: variance ~ InverseGamma(a0, b0), mean ~ Normal(m0, variance / kappa0). A
-    model's `prior_[column]` is such a one. "evidence" chooses how strong the default prior is.
+    `prior` sets m0, kappa0, a0 and b0 of a normal-inverse-gamma distribution, each one number, one per column, or
+    classes x columns: variance ~ InverseGamma(a0, b0), mean ~ Normal(m0, variance / kappa0). `prior_[column]` of a
+    fitted model is accepted, too. "evidence" chooses the strength of the default prior by marginal likelihood.
     """
 
     name = "gaussian"
@@ -73,19 +73,21 @@ class Gaussian(NormalPrior, Conjugate, Candidate, Family):
     epsilon: float | None = None
 
     def __post_init__(self) -> None:
-        check_priors(self, var_smoothing=self.var_smoothing, epsilon=self.epsilon)
-        object.__setattr__(self, "prior", given_normal(self.prior))
-        if self.prior is not None and self._unlike_a_prior:
-            raise ValueError("a Gaussian has a prior, or var_smoothing or laplace instead of one.")
+        check_not_negative(self, var_smoothing=self.var_smoothing, epsilon=self.epsilon)
+        object.__setattr__(self, "prior", parse_normal_prior(self.prior))
+        if self.prior is not None and self._smooths_without_prior:
+            raise ValueError(
+                "a Gaussian has either a prior, or var_smoothing, epsilon or laplace. Remove one of them."
+            )
 
     @property
-    def _unlike_a_prior(self) -> bool:
-        """Whether variances are smoothed in a way that is no prior."""
+    def _smooths_without_prior(self) -> bool:
+        """True if variances are smoothed by var_smoothing, epsilon or laplace instead of a prior."""
         return self.var_smoothing is not None or self.epsilon is not None or self.laplace
 
     @classmethod
     def reason_by_type(cls, profile: ColumnProfile) -> str | None:
-        """Any number."""
+        """Reason for any column of numbers, and for sparse matrices with negative numbers."""
         if profile.kind == "sparse":
             return "a sparse matrix of numbers" if profile.low < 0 else None
         if profile.kind != "number":
@@ -100,19 +102,19 @@ class Gaussian(NormalPrior, Conjugate, Candidate, Family):
         return REAL
 
     def find_problem(self, stats: Moments) -> Problem | None:
-        """Refuse numbers whose squares leave the range of floats, and those without a variance of likelihood."""
-        if complaint := too_large(stats.x2, "too large for their squares to be added (beyond 1e150)"):
-            return complaint
-        if self.estimate != "mle" or self._unlike_a_prior:
+        """Report a column whose squares overflow, or a class of equal cells if there is neither prior nor smoothing."""
+        if problem := overflow_problem(stats.x2, "too large for their squares to be added (beyond 1e150)"):
+            return problem
+        if self.estimate != "mle" or self._smooths_without_prior:
             return None
         squares = stats.squared_error
         if self.shared_variance:
             squares = squares.sum(axis=0, keepdims=True)
-        return no_likelihood(self, (stats.rows > 0) & (squares == 0))
+        return missing_maximum_problem(self, (stats.rows > 0) & (squares == 0))
 
     def resolve(self, stats: Moments, again: bool = False) -> Gaussian:
-        """The family with the numbers of its prior, or of its floor."""
-        if not self._unlike_a_prior:
+        """Return the family with the parameters of its prior, or `epsilon`, as numbers."""
+        if not self._smooths_without_prior:
             return super().resolve(stats)  # type: ignore[no-any-return]
         if self.epsilon is not None or self.laplace:
             return self
@@ -121,12 +123,12 @@ class Gaussian(NormalPrior, Conjugate, Candidate, Family):
         return self.with_settings(epsilon=(self.var_smoothing or 0.0) * largest)
 
     def params(self, stats: Moments, class_weight: Floats) -> GaussianParams:
-        """Means and variances by the estimate; a class that saw nothing of a column has the column's own."""
-        if self._unlike_a_prior:
-            return self._own(stats, self.epsilon or 0.0)
-        known = self.known(stats)
+        """Means and variances; a class without cells in a column has those of the column."""
+        if self._smooths_without_prior:
+            return self._sample_params(stats, self.epsilon or 0.0)
+        known = self.known_columns(stats)
         if self.estimate == "mle":
-            return self._own(stats, 0.0)._replace(known=known)
+            return self._sample_params(stats, 0.0)._replace(known=known)
         posterior = self.posterior(stats)
         if self.estimate == "map":
             var = posterior.b / (posterior.a + 1.0 + 0.5 * (len(stats.rows) if self.shared_variance else 1))
@@ -135,36 +137,37 @@ class Gaussian(NormalPrior, Conjugate, Candidate, Family):
         predictive = posterior if self.estimate == "predictive" else None
         return GaussianParams(posterior.m, np.where(known, var, 1.0), 0.0, known, predictive)
 
-    def _own(self, stats: Moments, epsilon: float) -> GaussianParams:
-        """The sample's own means and variances, with a floor under these or by Laplace's rule."""
+    def _sample_params(self, stats: Moments, epsilon: float) -> GaussianParams:
+        """Sample means and variances, with `epsilon` added to the variances or by Laplace's rule."""
         pooled = stats.pooled()
-        seen = np.broadcast_to(stats.rows > 0, stats.x.shape)
-        mean = np.where(seen, stats.mean, pooled.mean)
+        observed = np.broadcast_to(stats.rows > 0, stats.x.shape)
+        mean = np.where(observed, stats.mean, pooled.mean)
         squares, weight = stats.squared_error, stats.observed_weight
         if self.shared_variance:
             squares, weight = squares.sum(axis=0, keepdims=True), weight.sum(axis=0, keepdims=True)
         if self.laplace:
             var = (squares + 1.0) / (weight + 1.0) + np.zeros_like(mean)
         else:
-            own = np.divide(squares, weight, out=np.zeros_like(squares), where=weight > 0)
-            var = np.where(seen | self.shared_variance, own, per_row(pooled.squared_error, pooled)) + epsilon
+            var = np.divide(squares, weight, out=np.zeros_like(squares), where=weight > 0)
+            pooled_var = per_row(pooled.squared_error, pooled)
+            var = np.where(observed | self.shared_variance, var, pooled_var) + epsilon
         return GaussianParams(mean, var, epsilon, stats.observed > 0)
 
     @property
     def pools_unobserved(self) -> bool:
-        """True unless there is a prior."""
-        return self._unlike_a_prior or super().pools_unobserved
+        """True without a prior: a class without cells in a column then has the pooled estimate."""
+        return self._smooths_without_prior or super().pools_unobserved
 
     def removal(self, stats: Moments, w: Floats) -> Removal | None:
-        """The closed form of a cell's score without itself; a shared variance changes every class instead."""
+        """Closed-form leave-one-out; None with a shared variance, where a cell changes the score of every class."""
         if self.shared_variance:
             return None
-        if self._unlike_a_prior:
-            return own_removal(stats, w[:, None], self.epsilon or 0.0, self.laplace)
+        if self._smooths_without_prior:
+            return sample_moments_removal(stats, w[:, None], self.epsilon or 0.0, self.laplace)
         return super().removal(stats, w)
 
     def left_out(self, stats: Moments, params: GaussianParams, row_weight: Floats | None) -> CellsLeftOut:
-        """Cells leave the mean and the variance of their class; a shared variance changes for every class."""
+        """Subtract cells from the mean and variance of their class; a shared variance changes for all classes."""
         if not self.shared_variance:
             return super().left_out(stats, params, row_weight)
         return CellsLeftOut(
@@ -176,17 +179,17 @@ class Gaussian(NormalPrior, Conjugate, Candidate, Family):
     def _score_all_without(
         self, stats: Moments, params: GaussianParams, x: Floats, y: Codes, w: Floats
     ) -> Floats:
-        """Scores of all classes without the cell, rows x classes x columns, where classes share a variance.
+        """Scores of all classes without the cell, rows x classes x columns, if classes share a variance.
 
-        The cell leaves the mean of its own class and the variance of all classes. NaN where nothing is left of the
-        class and column, or no variance.
+        The cell is removed from the mean of its own class and from the variance of all classes. NaN if the class has no
+        other cell in the column, or if no variance is left.
         """
         scores = np.zeros((len(x), *params.mean.shape))
         i, j = np.nonzero(~np.isnan(x) & params.known)
         c, cells = y[i], x[i, j]
         rest = stats.without_cells(cells[:, None], c, j, w[i])
         means = np.array(params.mean[:, j])  # classes x cells
-        if self._unlike_a_prior or self.estimate == "mle":
+        if self._smooths_without_prior or self.estimate == "mle":
             own, left = stats.squared_error[c, j], rest.squared_error[0]
             weight = np.broadcast_to(stats.observed_weight, stats.x.shape).sum(axis=0)[j] - w[i]
             squares = stats.squared_error.sum(axis=0)[j] - own + left
@@ -212,13 +215,15 @@ class Gaussian(NormalPrior, Conjugate, Candidate, Family):
         return scores
 
     def posterior(self, stats: Moments) -> NormalInverseGamma:
-        """Normal-inverse-gamma of the mean and the variance."""
-        if self._unlike_a_prior:
-            raise ValueError("a Gaussian with var_smoothing or laplace has no prior, so it has no posterior.")
+        """Normal-inverse-gamma posterior of the mean and the variance."""
+        if self._smooths_without_prior:
+            raise ValueError(
+                "a Gaussian with var_smoothing or laplace has no prior, so it has no posterior. Leave them out."
+            )
         posterior = super().posterior(stats)
         if not self.shared_variance:
             return posterior
-        # One variance for all classes: each adds its squares, and its shift from the column's mean, to one sum.
+        # One variance for all classes: the increments of a and b are summed over the classes.
         a, b = (
             np.max(before, axis=0) + (after - before).sum(axis=0) + 0.0 * posterior.m
             for before, after in (
@@ -229,37 +234,38 @@ class Gaussian(NormalPrior, Conjugate, Candidate, Family):
         return NormalInverseGamma(posterior.m, posterior.kappa, a, b)
 
     def log_evidence(self, stats: Moments, class_weight: Floats | None = None) -> Floats:
-        """Closed form; a variance that all classes share counts once, in equal parts."""
-        if self._unlike_a_prior:
+        """Log marginal likelihood in closed form; a shared variance counts once, in equal parts per class."""
+        if self._smooths_without_prior:
             return np.full(stats.x.shape, np.nan)
-        found = super().log_evidence(stats)
+        evidence = super().log_evidence(stats)
         if not self.shared_variance:
-            return found
+            return evidence
         prior, posterior = self.prior_from(stats), self.posterior(stats)
         of_variance = replace(prior, kappa=np.ones_like(prior.kappa)).log_evidence(
             replace(posterior, kappa=np.ones_like(prior.kappa))
         )
-        spare = (1.0 - 1.0 / len(stats.rows)) * of_variance
-        return np.where(self.known(stats), found - spare, 0.0)
+        # The sum over classes contains the factor of the variance once per class; subtract all but one.
+        surplus = (1.0 - 1.0 / len(stats.rows)) * of_variance
+        return np.where(self.known_columns(stats), evidence - surplus, 0.0)
 
     def log_prior_density(self, stats: Moments, class_weight: Floats) -> float:
-        """That of its prior; there is none for smoothing that is no prior, nor here for a variance of all classes."""
-        if self._unlike_a_prior and self.epsilon == 0.0 and not self.laplace:
+        """Log prior density at the estimate; NaN for smoothing without a prior and for a shared variance."""
+        if self._smooths_without_prior and self.epsilon == 0.0 and not self.laplace:
             return 0.0
-        no_prior = self._unlike_a_prior or self.shared_variance
+        no_prior = self._smooths_without_prior or self.shared_variance
         return float("nan") if no_prior else super().log_prior_density(stats, class_weight)
 
     def log_measure(self, stats: Moments) -> Floats:
-        """log(2 pi) / 2 of every cell."""
+        """Sum of - log(2 pi) / 2 over the cells."""
         return np.asarray(-0.5 * np.log(2.0 * np.pi) * stats.observed_weight)
 
     def form(self, params: GaussianParams) -> Form:
-        """Squares about the class means; of the predictive distribution those of a Student's t.
+        """Normal log density; the log density of a Student's t with estimate="predictive".
 
-        A variance of 0 is the limit of ever smaller ones: the mean itself is sure, anything else impossible.
+        A variance of 0 is the limit of small variances: +inf at the mean, -inf elsewhere.
         """
         if params.posterior is not None:
-            return student(params.posterior, params.known)
+            return student_t_form(params.posterior, params.known)
         with np.errstate(divide="ignore"):
             base = np.where(params.known, -0.5 * np.log(2.0 * np.pi * params.var), 0.0)
             x2 = np.where(params.known, -0.5 / params.var, 0.0)
@@ -270,29 +276,29 @@ class Gaussian(NormalPrior, Conjugate, Candidate, Family):
         return np.asarray(params.mean + np.sqrt(params.var) * ndtri(CUTS)[:, None, None])
 
     def sample(self, params: GaussianParams, y: Codes, rng: np.random.Generator) -> Floats:
-        """Normal numbers; the scale is the standard deviation."""
+        """Normal numbers."""
         return rng.normal(params.mean[y], np.sqrt(params.var[y]))
 
     def sample_parameters(
         self, stats: Moments, n: int, rng: np.random.Generator, class_weight: Floats
     ) -> GaussianParams:
-        """Means and variances from their posterior."""
-        self.posterior(stats)  # refuses smoothing that is no prior
-        mean, var = self.draw(stats, n, rng)
+        """Draw the means and variances from their posterior."""
+        self.posterior(stats)  # raises for smoothing without a prior
+        mean, var = self.sample_moments(stats, n, rng)
         if self.shared_variance:
-            # The variance of the first class is that of all; means are as far from theirs in its units.
+            # All classes take the variance drawn for the first class; the means are rescaled to that variance.
             posterior, shape = self.posterior(stats), (n, *stats.x.shape)
-            one = np.broadcast_to(var.reshape(shape)[:, :1], shape)
-            mean = as_classes(
-                posterior.m + (mean.reshape(shape) - posterior.m) * np.sqrt(one / var.reshape(shape))
+            shared = np.broadcast_to(var.reshape(shape)[:, :1], shape)
+            mean = stack_draws(
+                posterior.m + (mean.reshape(shape) - posterior.m) * np.sqrt(shared / var.reshape(shape))
             )
-            var = as_classes(one)
-        return GaussianParams(mean, var, 0.0, self.known(stats))
+            var = stack_draws(shared)
+        return GaussianParams(mean, var, 0.0, self.known_columns(stats))
 
     def describe(self, params: GaussianParams) -> list[dict[str, Floats]]:
         """Means and standard deviations."""
         return [{"mean": m, "sd": sd} for m, sd in zip(params.mean.T, np.sqrt(params.var).T, strict=True)]
 
     def centre(self, stats: Moments) -> Floats:
-        """The column means: squares about 0 would cancel for columns far from it."""
+        """The column means: squares about 0 would cancel for columns far from 0."""
         return np.asarray(stats.pooled().mean[0])

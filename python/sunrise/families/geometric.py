@@ -1,4 +1,4 @@
-"""Failures before the first success: x | c ~ Geometric(p), p ~ Beta(a, b)."""
+"""Geometric family: failures before the first success, with a Beta prior on the probability of success."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from sunrise._common.arrays import Codes, Floats, Mask
 from sunrise.families.base import Family
 from sunrise.families.capabilities import Candidate, Conjugate
-from sunrise.families.priors import TwoNumbers, as_classes
+from sunrise.families.priors import TwoParameterPrior, stack_draws
 from sunrise.forms.base import Form
 from sunrise.forms.linear import Linear
 from sunrise.forms.pointwise import Pointwise
@@ -23,37 +23,37 @@ from sunrise.statistics.terms import X
 
 
 class GeometricParams(NamedTuple):
-    """Log-probability of success and of failure, of every class and column."""
+    """Log probability of success and of failure, for every class and column."""
 
     log_p: Floats
     log_q: Floats
-    #: Columns that were observed at all; the others say nothing.
+    #: Columns that were observed; the others add nothing.
     known: Mask
-    #: What is integrated out, where the model is predictive.
+    #: Posterior to integrate over, with estimate="predictive"; else None.
     posterior: Beta | None = None
 
 
 @dataclass(frozen=True)
-class Geometric(TwoNumbers, Conjugate, Candidate, Family):
+class Geometric(TwoParameterPrior, Conjugate, Candidate, Family):
     """Failures before the first success: P(x | c) = p (1 - p)^x, p ~ Beta(prior_a, prior_b).
 
-    The prior is worth `prior_a` rows that hold `prior_b` failures together; `prior` may give both, as a Beta, or
-    "evidence" to have them chosen. A class of which nothing was observed has the probability of all classes together.
+    The prior counts as `prior_a` rows with `prior_b` failures in total. `prior` sets both: a Beta distribution, or
+    "evidence" to choose them by marginal likelihood. A class without cells has the pooled probability of all classes.
     """
 
     name = "geometric"
     terms = (X,)
-    conjugate = Beta
+    prior_distribution = Beta
     complexity = 50
     trait = "count"
-    numbers = ("prior_a", "prior_b")
+    prior_settings = ("prior_a", "prior_b")
     without_prior = {"prior_a": 0.0, "prior_b": 0.0}
     prior_a: Any = 1.0
     prior_b: Any = 1.0
     prior: Any = None
 
     def __post_init__(self) -> None:
-        self.read_prior()
+        self.unpack_prior()
 
     @property
     def support(self) -> Support:
@@ -61,29 +61,29 @@ class Geometric(TwoNumbers, Conjugate, Candidate, Family):
         return WHOLE_COUNTS
 
     def posterior(self, stats: Sums) -> Beta:
-        """Beta(a + rows, b + failures): every row ends with one success."""
+        """Beta(prior_a + rows, prior_b + failures): every row ends with one success."""
         return Beta(self.prior_a + stats.observed_weight, self.prior_b + stats.x)
 
-    def scaled_prior(self, stats: Sums, strength: float) -> tuple[Any, Any]:
-        """As many rows and failures as its strength, in the column's proportion."""
+    def prior_of_strength(self, stats: Sums, strength: float) -> tuple[Any, Any]:
+        """A prior with prior_a + prior_b = strength, in the column's proportion of rows to failures."""
         pooled = stats.pooled()
-        # Of a column of zeros: as if there were one failure in one more row.
+        # A column of zeros would have a degenerate prior: one more row with one failure avoids it.
         mean = np.where(pooled.x > 0, pooled.mean, 1.0 / (pooled.observed_weight + 1.0))[0]
         return strength / (1.0 + mean), strength * mean / (1.0 + mean)
 
     def params(self, stats: Sums, class_weight: Floats) -> GeometricParams:
-        """Probabilities by the estimate; those of all classes where a class saw nothing."""
-        p = self.or_pooled(stats, self.point)
+        """Probabilities of success; pooled over the classes for a class without cells."""
+        p = self.pooled_where_unobserved(stats, self.point)
         predictive = p if self.estimate == "predictive" else None
         return GeometricParams(p.log_mean, p.log_mean_complement, stats.known, predictive)
 
     def form(self, params: GeometricParams) -> Form:
-        """Log p + x log(1 - p); of the predictive distribution that of a beta-geometric."""
+        """log p + x log(1 - p); the log probability of a beta-geometric with estimate="predictive"."""
         if (p := params.posterior) is not None:
             a, b = (np.where(params.known, part, 1.0) for part in (p.a, p.b))
 
             def beta_geometric(x: Floats) -> Floats:
-                # Two ways to write one ratio of gamma functions: each keeps its digits where the other loses them.
+                # Two ways to write one ratio of gamma functions: each is accurate where the other cancels.
                 short = log_rising(b, x) - log_rising(a + b, x + 1.0)
                 long = log_rising(b, a) - log_rising(b + x, a + 1.0)
                 return np.where(params.known, np.log(a) + np.where(x <= a, short, long), 0.0)
@@ -94,25 +94,25 @@ class Geometric(TwoNumbers, Conjugate, Candidate, Family):
         )
 
     def outcomes(self, params: GeometricParams) -> list[Floats]:
-        """Every number of failures up to where nothing is left; in steps where there are very many."""
-        found = []
+        """Log probabilities of the numbers of failures up to a far tail; grouped in steps if there are very many."""
+        columns = []
         for log_q in np.minimum(params.log_q, -1e-300).T:
             most = 40.0 / -log_q.max()
             step = max(1.0, np.ceil(most / MOST_COUNTS))
             x = np.arange(0.0, most + 2.0 * step, step)
-            found.append(x * log_q[:, None] + log(-np.expm1(step * log_q))[:, None])
-        return found
+            columns.append(x * log_q[:, None] + log(-np.expm1(step * log_q))[:, None])
+        return columns
 
     def sample(self, params: GeometricParams, y: Codes, rng: np.random.Generator) -> Floats:
-        """Trials up to the first success, less that one."""
+        """Numbers of failures: trials until the first success, minus 1."""
         trials = rng.geometric(np.exp(params.log_p)[y]).astype(float)
         return np.minimum(trials - 1.0, self.support.highest)
 
     def sample_parameters(
         self, stats: Sums, n: int, rng: np.random.Generator, class_weight: Floats
     ) -> GeometricParams:
-        """Probabilities from their posterior."""
-        p = as_classes(self.or_pooled(stats, self.posterior).sample(n, rng))
+        """Draw the probabilities from their Beta posterior."""
+        p = stack_draws(self.pooled_where_unobserved(stats, self.posterior).sample(n, rng))
         return GeometricParams(log(p), log(1.0 - p), stats.known)
 
     def describe(self, params: GeometricParams) -> list[dict[str, Floats]]:

@@ -1,4 +1,4 @@
-"""Numbers of any distribution: a Gaussian kernel about every value, and the estimator KernelNB."""
+"""Kernel family: numbers of any distribution, by Gaussian kernel density estimation."""
 
 from __future__ import annotations
 
@@ -22,63 +22,63 @@ from sunrise.statistics.empirical import Values, given_grid, grid_nodes, linear_
 from sunrise.statistics.support import REAL, Support
 from sunrise.statistics.terms import VALUE
 
-#: The most points between which the density of a class and column is integrated.
-_MOST_MARKS = 4096
-#: How far kernels reach for that, in bandwidths.
+#: Maximum number of points between which the density of a class and column is integrated.
+_MAX_POINTS = 4096
+#: Distance from a value, in bandwidths, beyond which its kernel is neglected in the integral.
 _REACH = 9
 
 
 @dataclass(frozen=True, eq=False)
 class Pooled:
-    """The density of a column whatever the class: values with the bandwidth of their class (classes x columns)."""
+    """The density of a column over all classes: values, and the bandwidths of their classes (classes x columns)."""
 
     values: Values
     width: Floats
 
 
 class KernelParams(NamedTuple):
-    """Bandwidth and weight of every class and column, the values, and the density that all classes share."""
+    """Bandwidth and weight of every class and column, the training values, and the pooled density."""
 
     bandwidth: Floats
     n: Floats
-    #: Columns that were observed at all; the others say nothing.
+    #: Columns that were observed; the others add nothing.
     known: Mask
     values: Values
     prior: Pooled
-    #: How often the classes are there, for draws of parameters that have no posterior.
+    #: How often the classes are repeated, for draws of parameters (the density has no posterior).
     copies: int = 1
 
 
 @dataclass(frozen=True)
 class Kernel(Candidate, Family):
-    """Numbers of any distribution: the density of a class is a Gaussian about each of its values, and a share of all's.
+    """Numbers of any distribution: a kernel density estimate per class, mixed with the pooled density of the column.
 
-    With n values (by weight) it is (n kde + pooled) / (n + 1), where kde is the mean of the class's own kernels and
-    pooled the density of the column whatever the class, one more row that keeps every class possible. A class that
-    never saw the column has the pooled density.
+    The density of a class with n values (by weight) is (n kde + pooled) / (n + 1): kde is the mean of the Gaussian
+    kernels about the values of the class, pooled the density of the column over all classes. It counts as one row and
+    keeps the density of every class positive. A class without cells in the column has the pooled density.
 
     Parameters
     ----------
     bandwidth : str, float or array-like, default="silverman"
         The standard deviation of the kernels, by a rule for every class and column: "sqrt" (John and Langley's
         1 / sqrt(n), in units of the range of the values), "silverman", "scott", "isj" (improved Sheather-Jones), "loo"
-        (greatest leave-one-out likelihood, at least a sixth of the smallest gap); or a number, one for each column, or
-        classes x columns. Of a class with one value: by the spread of the column.
+        (maximum leave-one-out likelihood, at least a sixth of the smallest gap); or one number, one per column, or
+        classes x columns. A class with one value uses the scale of the column.
     shared_bandwidth : bool, default=True
-        Give all classes of a column the mean of their bandwidths. Where many cells hold the same value (zeros, ages in
-        years) the density there is as high as the kernel is narrow; with bandwidths of their own, classes then differ
-        by these more than by how many of their cells hold it.
+        Use the mean of the bandwidths of the classes of a column for all of them. The density at a value that many
+        cells share (zeros, ages in years) is proportional to 1 / bandwidth, so with different bandwidths classes would
+        differ there by bandwidth more than by frequency.
     lower, upper : float, optional
-        Bounds of the cells; a cell beyond is an error.
+        Bounds of the cells; a cell outside raises an error.
     boundary : {"reflect", "log"}, default="reflect"
-        What happens at a bound: kernels are reflected there, or they are put about log(x - lower) instead, which
-        excludes the bound itself.
+        Treatment of a bound: "reflect" reflects the kernels there, "log" estimates the density of log(x - lower)
+        instead, which excludes the bound itself.
     grid : (low, high, cells), optional
-        Keep no values: each is shared out to the two nodes of a grid about it. The density is then off by no more than
-        (step / h)^2 / 8 times the height 1 / (h sqrt(2 pi)) of a kernel of bandwidth h, twice that beside a bound; h
-        is at least a step. Cells outside the grid cannot be learned, but scored.
+        Store weights of grid nodes instead of values: each value is split between the two nearest nodes. The error of
+        the density is at most (step / h)^2 / 8 times the height 1 / (h sqrt(2 pi)) of a kernel of bandwidth h, twice
+        as much next to a bound; h is at least one step. Cells outside the grid can be scored, but not fitted.
     prior : Pooled, optional
-        The pooled density, a model's own `prior_[column]`, for one.
+        The pooled density, for example `prior_[column]` of a fitted model.
     """
 
     name = "kernel"
@@ -98,31 +98,34 @@ class Kernel(Candidate, Family):
         object.__setattr__(self, "bandwidth", given_bandwidth(self.bandwidth))
         low, high = self.bounds.lower, self.bounds.upper
         if self.boundary not in ("reflect", "log"):
-            raise ValueError(f'boundary is "reflect" or "log", not {self.boundary!r}')
+            raise ValueError(f'boundary is {self.boundary!r}; it must be "reflect" or "log".')
         if not low < high or low == math.inf or high == -math.inf:
             raise ValueError(
                 f"lower is {self.lower!r} and upper is {self.upper!r}: lower must be below upper."
             )
         if self.boundary == "log" and not (math.isfinite(low) or math.isfinite(high)):
-            raise ValueError('boundary="log" needs a bound: say lower= or upper=.')
+            raise ValueError('boundary="log" needs a bound. Set lower or upper.')
         if self.grid is not None:
             self._check_grid()
         if self.prior is not None and not isinstance(self.prior, Pooled):
-            raise ValueError(f"the prior of Kernel is a model's own prior_[column], not {self.prior!r}.")
+            raise ValueError(f"prior of Kernel is {self.prior!r}; give prior_[column] of a fitted model.")
 
     def _check_grid(self) -> None:
+        """Raise if the grid is not valid or does not agree with the bounds."""
         low, high, cells = given_grid(self.grid)
         if self.boundary == "log":
-            raise ValueError('boundary="log" needs the values themselves: leave grid out, or reflect.')
+            raise ValueError(
+                'boundary="log" does not work with a grid. Leave grid out, or set boundary="reflect".'
+            )
         if low < self.bounds.lower or high > self.bounds.upper:
             raise ValueError(
-                f"the grid from {low} to {high} leaves the bounds {self.lower} and {self.upper}."
+                f"the grid from {low} to {high} exceeds the bounds {self.lower} and {self.upper}. Make it smaller."
             )
         object.__setattr__(self, "grid", (low, high, cells))
 
     @property
     def bounds(self) -> Bounds:
-        """Between which numbers cells lie, and what kernels do there."""
+        """The bounds of the cells, and how kernels are treated there."""
         low, high = (
             -math.inf if self.lower is None else self.lower,
             math.inf if self.upper is None else self.upper,
@@ -148,7 +151,7 @@ class Kernel(Candidate, Family):
 
     @property
     def fit_support(self) -> Support:
-        """On the grid, where there is one."""
+        """Numbers between the bounds, and inside the grid if there is a grid."""
         if self.grid is None:
             return self.support
         low, high, _ = self.grid
@@ -162,11 +165,11 @@ class Kernel(Candidate, Family):
 
     @property
     def statistics_key(self) -> tuple[Any, ...]:
-        """The grid shapes the statistics."""
+        """The settings that shape the statistics, among them the grid."""
         return *super().statistics_key, self.grid
 
     def select_columns(self, columns: list[int]) -> Kernel:
-        """The family of some columns; the pooled density goes with it."""
+        """Return the family of some columns of its block, with their pooled densities."""
         family = super().select_columns(columns)
         if self.prior is None:
             return family
@@ -176,45 +179,45 @@ class Kernel(Candidate, Family):
         )
 
     def find_problem(self, stats: Values) -> Problem | None:
-        """Refuse numbers whose range is none."""
+        """Report a column whose range overflows."""
         low, high = stats.range_of_columns()
         with np.errstate(invalid="ignore", over="ignore"):
             wide = stats.known & ~np.isfinite(high - low)
         if not wide.any():
             return None
         return Problem(
-            int(np.argmax(wide)), "holds numbers too far apart. Rescale it: divide it by a power of ten."
+            int(np.argmax(wide)), "holds numbers too far apart. Divide the column by a power of ten."
         )
 
     def resolve(self, stats: Values, again: bool = False) -> Kernel:
-        """The family with its bandwidths and its pooled density as numbers."""
-        scaled = self._on_scale(stats)
-        width = self._widths(scaled)
+        """Return the family with its bandwidths and its pooled density as numbers."""
+        scaled = self._transformed(stats)
+        width = self._bandwidths(scaled)
         prior = Pooled(scaled, width) if self.prior is None else self.prior
         return self.with_settings(bandwidth=width, prior=prior)
 
-    def _on_scale(self, stats: Values) -> Values:
-        """The values as kernels are put about them."""
+    def _transformed(self, stats: Values) -> Values:
+        """The values on the scale of the kernels: log(x - lower) with boundary="log", else x."""
         return stats.transform_values(self.bounds.scale) if self.bounds.log else stats
 
-    def _widths(self, scaled: Values) -> Floats:
+    def _bandwidths(self, scaled: Values) -> Floats:
         """Bandwidths of every class and column."""
         shape = scaled.rows.shape
         if isinstance(self.bandwidth, str):
             width = np.ones(shape)
             for j in np.flatnonzero(scaled.known).tolist():
-                width[:, j] = self._by_rule(scaled, j)
+                width[:, j] = self._bandwidths_by_rule(scaled, j)
         else:
             width = np.array(np.broadcast_to(self.bandwidth, shape), dtype=float)
         if self.grid is not None:
             width = np.maximum(width, (self.grid[1] - self.grid[0]) / self.grid[2])
         if not self.bounds.log and math.isfinite(self.bounds.span):
-            # Twice as wide as there is room, reflected kernels are level to nine digits.
+            # With a bandwidth of twice the range, reflected kernels are uniform to nine digits.
             width = np.minimum(width, 2.0 * self.bounds.span)
         return width
 
-    def _by_rule(self, scaled: Values, j: int) -> Floats:
-        """Bandwidths of the classes of a column."""
+    def _bandwidths_by_rule(self, scaled: Values, j: int) -> Floats:
+        """Bandwidths of the classes of a column by the rule that `bandwidth` names."""
 
         def column() -> tuple[Floats, Floats]:
             run = scaled.column(j)
@@ -230,15 +233,15 @@ class Kernel(Candidate, Family):
         )
 
     def params(self, stats: Values, class_weight: Floats) -> KernelParams:
-        """Bandwidths as they were found, about the values as they are."""
+        """The resolved bandwidths, with the current values."""
         width = np.broadcast_to(self.bandwidth, stats.rows.shape)
         return KernelParams(width, stats.observed_weight, self.prior.values.known, stats, self.prior)
 
     def form(self, params: KernelParams) -> Form:
-        """Log of the sum of kernels; the pooled density needs none of its own where it is of the same values."""
-        values, width = self._on_scale(params.values), params.bandwidth
+        """Log of the density; the kernels of the classes serve the pooled density, too, if the values are the same."""
+        values, width = self._transformed(params.values), params.bandwidth
         pooled, n_classes = params.prior, len(params.n)
-        if pooled.values is values or (self.bounds.log and _same(pooled.values, values)):
+        if pooled.values is values or (self.bounds.log and _have_same_values(pooled.values, values)):
             first = 0
         else:
             first, more = n_classes, pooled.values.n_classes
@@ -251,8 +254,8 @@ class Kernel(Candidate, Family):
         total = pooled.values.observed_weight.sum(axis=0)
         share[first : first + pooled.values.n_classes] = 1.0 / np.where(total > 0, total, 1.0)
         share = np.where(values.sizes > 0, share, 0.0)
-        blind = params.n == 0
-        prior = blind.astype(float) if self.estimate == "mle" else np.ones_like(params.n)
+        empty = params.n == 0
+        prior = empty.astype(float) if self.estimate == "mle" else np.ones_like(params.n)
         density = Density(
             Sums(values, width, self.bounds),
             share.T,
@@ -266,14 +269,14 @@ class Kernel(Candidate, Family):
         return Pointwise(lambda x: np.tile(density.cells(x[:, 0, :]), (1, params.copies, 1)))
 
     def left_out(self, stats: Values, params: KernelParams, row_weight: Floats | None) -> CellsLeftOut:
-        """The density of a class without the kernel of a cell; the pooled density stays."""
+        """Remove the kernel of a cell from its class; the pooled density is not changed."""
         form: Any = self.form(params._replace(copies=1))
         return CellsLeftOut(lambda x, c, j, w: self._score_without(stats, form, x, c, j, w))
 
     def _score_without(
         self, stats: Values, form: Density, x: Floats, c: Codes, j: Positions, w: Floats
     ) -> Floats:
-        """Log density of every cell for its own class without itself."""
+        """Log density of every cell by its own class without its own kernel; NaN if never fitted."""
         u = self.bounds.scale(x)
         if self.grid is None:
             points, weights = x[:, None], w[:, None]
@@ -282,9 +285,9 @@ class Kernel(Candidate, Family):
             points = np.stack([grid_nodes(self.grid)[at], grid_nodes(self.grid)[at + 1]], axis=1)
             weights = np.stack([w * (1.0 - share), w * share], axis=1)
         columns = range(points.shape[1])
-        held = np.stack([stats.weight_at(points[:, k], c, j) for k in columns], axis=1)
-        fitted = (held >= (1.0 - 1e-9) * weights).all(axis=1)
-        if self.grid is None:  # the native sums take two points to remove
+        weight_at = np.stack([stats.weight_at(points[:, k], c, j) for k in columns], axis=1)
+        fitted = (weight_at >= (1.0 - 1e-9) * weights).all(axis=1)
+        if self.grid is None:  # the native sums always remove two points
             points, weights = np.repeat(points, 2, axis=1), np.stack([w, 0.0 * w], axis=1)
         own = form.sums.log_sums(c, j, u, (self.bounds.scale(points), weights))
         total = stats.observed_weight[c, j]
@@ -299,79 +302,85 @@ class Kernel(Candidate, Family):
         return Pooled(self.prior.values.select_columns(np.array([j])), self.prior.width[:, [j]])
 
     def log_prior_density(self, stats: Any, class_weight: Floats) -> float:
-        """A density of kernels is no maximum of a likelihood."""
+        """NaN: a kernel density does not maximise a likelihood."""
         return float("nan")
 
     def sample_parameters(
         self, stats: Values, n: int, rng: np.random.Generator, class_weight: Floats
     ) -> KernelParams:
-        """The same density every time: it has no posterior."""
+        """Repeat the density n times, because it has no posterior."""
         return self.params(stats, class_weight)._replace(copies=n)
 
     def log_base_measure(self, x: Floats) -> Floats:
-        """How fast the scale of the kernels grows."""
+        """Log of the derivative of the kernels' scale: the Jacobian of log(x - lower), else 0."""
         return self.bounds.log_stretch(x)
 
     def landmarks(self, params: KernelParams) -> Floats:
-        """Points a bandwidth apart, wherever kernels reach; the finest of them beside a bound."""
-        values, (n_classes, n_columns) = self._on_scale(params.values), params.n.shape
-        found = [
-            [self._marks(values.run(c, j).x, float(params.bandwidth[c, j])) for j in range(n_columns)]
+        """Points one bandwidth apart wherever the density is not negligible, with finer points next to a bound."""
+        values, (n_classes, n_columns) = self._transformed(params.values), params.n.shape
+        points = [
+            [
+                self._integration_points(values.run(c, j).x, float(params.bandwidth[c, j]))
+                for j in range(n_columns)
+            ]
             for c in range(n_classes)
         ]
-        most = max(len(marks) for row in found for marks in row)
-        padded = [[np.append(marks, np.full(most - len(marks), marks[-1])) for marks in row] for row in found]
+        most = max(len(x) for row in points for x in row)
+        padded = [[np.append(x, np.full(most - len(x), x[-1])) for x in row] for row in points]
         return np.moveaxis(np.array(padded), 2, 0)
 
-    def _marks(self, x: Floats, width: float) -> Floats:
+    def _integration_points(self, x: Floats, width: float) -> Floats:
+        """Landmarks of one class and column with these values and this bandwidth, in increasing order."""
         if len(x) == 0:
             x = self.bounds.scale(np.array([min(max(1.0, self.support.lowest), self.support.highest)]))
         step = width
-        while len(cells := np.unique(np.floor(x / step))) * 2 > _MOST_MARKS:
+        while len(cells := np.unique(np.floor(x / step))) * 2 > _MAX_POINTS:
             step *= 2.0
-        near = np.arange(-_REACH, _REACH + 2) if len(cells) * 8 < _MOST_MARKS else np.arange(2)
-        marks = np.unique(np.concatenate([cells + k for k in near])) * step
+        near = np.arange(-_REACH, _REACH + 2) if len(cells) * 8 < _MAX_POINTS else np.arange(2)
+        points = np.unique(np.concatenate([cells + k for k in near])) * step
         if self.bounds.log:
-            marks = self.bounds.back(marks)
+            points = self.bounds.back(points)
         fine = width * 10.0 ** -np.arange(0.0, 12.0)
         for bound, side in ((self.bounds.lower, 1.0), (self.bounds.upper, -1.0)):
             if math.isfinite(bound) and not self.bounds.log:
-                marks = np.concatenate([marks, bound + side * fine])
+                points = np.concatenate([points, bound + side * fine])
         low, high = self.support.lowest, self.support.highest
-        return np.sort(np.clip(marks, low + (0.0 if low else 1e-12 * width), high))
+        return np.sort(np.clip(points, low + (0.0 if low else 1e-12 * width), high))
 
     def sample(self, params: KernelParams, y: Codes, rng: np.random.Generator) -> Floats:
-        """One of the values and a step from it; in place of the class's own as often as the prior says, any."""
-        values, pooled = self._on_scale(params.values), params.prior
-        drawn = np.zeros((len(y), len(params.known)))
+        """Draw a training value of the class (or of any class, with the prior's probability) and add Gaussian noise."""
+        values, pooled = self._transformed(params.values), params.prior
+        x = np.zeros((len(y), len(params.known)))
         n = params.n[y]
         prior = (n == 0).astype(float) if self.estimate == "mle" else np.ones_like(n)
         for j in np.flatnonzero(params.known).tolist():
-            common = rng.random(len(y)) * (n[:, j] + prior[:, j]) >= n[:, j]
-            for c in np.unique(y[~common]):
-                rows = np.flatnonzero(~common & (y == c))
-                drawn[rows, j] = _draw(values, params.bandwidth, c, j, len(rows), rng)
+            from_pooled = rng.random(len(y)) * (n[:, j] + prior[:, j]) >= n[:, j]
+            for c in np.unique(y[~from_pooled]):
+                rows = np.flatnonzero(~from_pooled & (y == c))
+                x[rows, j] = _sample_kernels(values, params.bandwidth, c, j, len(rows), rng)
             weight = pooled.values.observed_weight[:, j]
-            of = rng.choice(len(weight), len(y), p=weight / weight.sum())
-            for c in np.unique(of[common]):
-                rows = np.flatnonzero(common & (of == c))
-                drawn[rows, j] = _draw(pooled.values, pooled.width, c, j, len(rows), rng)
-        return np.clip(self.bounds.back(drawn), self.support.lowest, self.support.highest)
+            source = rng.choice(len(weight), len(y), p=weight / weight.sum())
+            for c in np.unique(source[from_pooled]):
+                rows = np.flatnonzero(from_pooled & (source == c))
+                x[rows, j] = _sample_kernels(pooled.values, pooled.width, c, j, len(rows), rng)
+        return np.clip(self.bounds.back(x), self.support.lowest, self.support.highest)
 
     def describe(self, params: KernelParams) -> list[dict[str, Floats]]:
-        """Bandwidths, and the weight of the cells."""
+        """Bandwidths and weights of the cells."""
         return [{"bandwidth": h, "n": n} for h, n in zip(params.bandwidth.T, params.n.T, strict=True)]
 
 
-def _same(a: Values, b: Values) -> bool:
-    """Whether two are the same values; both are on a scale of their own."""
+def _have_same_values(a: Values, b: Values) -> bool:
+    """True if both hold the same values with the same weights; transformed values are new objects each time."""
     return (
         np.array_equal(a.sizes, b.sizes) and np.array_equal(a.x, b.x) and np.array_equal(a.weight, b.weight)
     )
 
 
-def _draw(values: Values, width: Floats, c: int, j: int, n: int, rng: np.random.Generator) -> Floats:
-    """Values of a class and column, each a step of its kernel away."""
+def _sample_kernels(
+    values: Values, width: Floats, c: int, j: int, n: int, rng: np.random.Generator
+) -> Floats:
+    """Draw n numbers from the kernel density of a class and column: a value plus Gaussian noise."""
     run = values.run(c, j)
     at = np.searchsorted(
         np.cumsum(run.observed_weight), rng.random(n) * run.observed_weight.sum(), side="right"

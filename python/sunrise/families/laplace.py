@@ -11,7 +11,7 @@ from sunrise._common.arrays import Codes, Floats, Mask, Positions
 from sunrise.families.base import Family, Problem
 from sunrise.families.capabilities import Candidate
 from sunrise.families.left_out import CellsLeftOut
-from sunrise.families.priors import no_likelihood
+from sunrise.families.priors import missing_maximum_problem
 from sunrise.forms.base import Form
 from sunrise.forms.pointwise import Pointwise
 from sunrise.numerics.quadrature import CUTS
@@ -106,7 +106,7 @@ class Laplace(Candidate, Family):
         """Reject classes with fewer than two distinct values if there is no prior."""
         if self.estimate != "mle":
             return None
-        return no_likelihood(self, (stats.rows > 0) & (stats.sizes < 2))
+        return missing_maximum_problem(self, (stats.rows > 0) & (stats.sizes < 2))
 
     def resolve(self, stats: Values, again: bool = False) -> Self:
         """The family with the median of every column and its mean absolute deviation within the classes."""

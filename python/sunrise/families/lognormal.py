@@ -1,4 +1,4 @@
-"""Sizes: log x | c ~ Normal(mean, variance)."""
+"""Log-normal family: positive numbers whose logarithm is normal."""
 
 from __future__ import annotations
 
@@ -11,7 +11,12 @@ from scipy.special import ndtri
 from sunrise._common.arrays import Codes, Floats, Mask
 from sunrise.families.base import Family, Problem
 from sunrise.families.capabilities import Candidate, Conjugate
-from sunrise.families.priors import NormalPrior, given_normal, no_likelihood, student
+from sunrise.families.priors import (
+    NormalInverseGammaPrior,
+    missing_maximum_problem,
+    parse_normal_prior,
+    student_t_form,
+)
 from sunrise.forms.base import Form
 from sunrise.forms.linear import Linear
 from sunrise.numerics.normal_inverse_gamma import NormalInverseGamma
@@ -23,19 +28,19 @@ from sunrise.statistics.terms import LOG, X2, X
 
 
 class LogNormalParams(NamedTuple):
-    """Mean and variance of log x, of every class and column."""
+    """Mean and variance of log x, for every class and column."""
 
     mean: Floats
     var: Floats
-    #: Columns in which log x has any spread; the others say nothing.
+    #: Columns in which log x varies; the others add nothing.
     known: Mask
-    #: What is integrated out, where the model is predictive.
+    #: Posterior to integrate over, with estimate="predictive"; else None.
     posterior: NormalInverseGamma | None = None
 
 
 @dataclass(frozen=True)
-class LogNormal(NormalPrior, Conjugate, Candidate, Family):
-    """Sizes: log x | c ~ Normal(mean, variance), with the Gaussian's prior on the scale of log x."""
+class LogNormal(NormalInverseGammaPrior, Conjugate, Candidate, Family):
+    """Positive numbers: log x | c ~ Normal(mean, variance); the prior is that of Gaussian, for log x."""
 
     name = "lognormal"
     terms = (X, X2)
@@ -44,40 +49,42 @@ class LogNormal(NormalPrior, Conjugate, Candidate, Family):
     prior: Any = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "prior", given_normal(self.prior))
+        object.__setattr__(self, "prior", parse_normal_prior(self.prior))
 
     @property
     def support(self) -> Support:
-        """Numbers above 0, by their logarithm."""
+        """Numbers above 0; the view is log x."""
         return replace(POSITIVE, views=(LOG,))
 
     def find_problem(self, stats: Moments) -> Problem | None:
-        """Refuse cells that are all the same where there is no prior."""
+        """Report a class whose cells are all equal, if there is no prior."""
         if self.estimate != "mle":
             return None
-        return no_likelihood(self, (stats.rows > 0) & (stats.squared_error == 0))
+        return missing_maximum_problem(self, (stats.rows > 0) & (stats.squared_error == 0))
 
     def log_measure(self, stats: Moments) -> Floats:
-        """log(2 pi) / 2 of every cell, and its - log x."""
+        """Sum of - log(2 pi) / 2 - log x over the cells."""
         return np.asarray(-stats.observed_weight * (0.5 * np.log(2.0 * np.pi) + stats.mean))
 
     def params(self, stats: Moments, class_weight: Floats) -> LogNormalParams:
-        """Mean and variance of log x by the estimate."""
-        known, posterior = self.known(stats), self.posterior(stats)
+        """Mean and variance of log x; without a prior, pooled over the classes for a class without cells."""
+        known, posterior = self.known_columns(stats), self.posterior(stats)
         mean, var = posterior.m, posterior.mean_variance
         if self.estimate == "map":
             var = posterior.mode[1]
         elif self.estimate == "mle":
-            seen, pooled = stats.rows > 0, stats.pooled()
-            mean = np.where(seen, stats.mean, pooled.mean)
-            var = np.where(seen, per_row(stats.squared_error, stats), per_row(pooled.squared_error, pooled))
+            observed, pooled = stats.rows > 0, stats.pooled()
+            mean = np.where(observed, stats.mean, pooled.mean)
+            var = np.where(
+                observed, per_row(stats.squared_error, stats), per_row(pooled.squared_error, pooled)
+            )
         predictive = posterior if self.estimate == "predictive" else None
         return LogNormalParams(mean, np.where(known, var, 0.0), known, predictive)
 
     def form(self, params: LogNormalParams) -> Form:
-        """Squares of log x about the class means; of the predictive distribution those of a Student's t."""
+        """Normal log density of log x; the log density of a Student's t with estimate="predictive"."""
         if params.posterior is not None:
-            return student(params.posterior, params.known)
+            return student_t_form(params.posterior, params.known)
         var = np.where(params.known, params.var, 1.0)
         return Linear(
             base=np.where(params.known, -0.5 * np.log(2.0 * np.pi * var), 0.0),
@@ -94,14 +101,14 @@ class LogNormal(NormalPrior, Conjugate, Candidate, Family):
         return np.asarray(np.exp(params.mean + np.sqrt(params.var) * ndtri(CUTS)[:, None, None]))
 
     def sample(self, params: LogNormalParams, y: Codes, rng: np.random.Generator) -> Floats:
-        """Exponentials of normal numbers."""
+        """Log-normal numbers, at least the smallest positive float."""
         return np.maximum(rng.lognormal(params.mean[y], np.sqrt(params.var)[y]), self.support.lowest)
 
     def sample_parameters(
         self, stats: Moments, n: int, rng: np.random.Generator, class_weight: Floats
     ) -> LogNormalParams:
-        """Means and variances of log x from their posterior."""
-        return LogNormalParams(*self.draw(stats, n, rng), self.known(stats))
+        """Draw the means and variances of log x from their posterior."""
+        return LogNormalParams(*self.sample_moments(stats, n, rng), self.known_columns(stats))
 
     def describe(self, params: LogNormalParams) -> list[dict[str, Floats]]:
         """Mean and standard deviation of log x."""
@@ -109,5 +116,5 @@ class LogNormal(NormalPrior, Conjugate, Candidate, Family):
         return [{"log mean": mean, "log sd": sd} for mean, sd in columns]
 
     def centre(self, stats: Moments) -> Floats:
-        """The column means of log x: squares about 0 would cancel for columns far from it."""
+        """The column means of log x: squares about 0 would cancel for columns far from 0."""
         return np.asarray(stats.pooled().mean[0])

@@ -1,4 +1,4 @@
-"""Counts of a whole block: x | c ~ Multinomial(theta), theta ~ Dirichlet(alpha), and MultinomialNB."""
+"""Multinomial family: counts of a whole block of columns, with a Dirichlet prior on the shares."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sunrise.data.profile import ColumnProfile
 from sunrise.families.base import Family
 from sunrise.families.capabilities import Candidate, Conjugate
 from sunrise.families.left_out import Cells, RowsLeftOut
-from sunrise.families.priors import as_classes
+from sunrise.families.priors import stack_draws
 from sunrise.families.smoothing import Alpha, Smoothed
 from sunrise.forms.base import Form
 from sunrise.forms.linear import Composition, Linear
@@ -28,18 +28,18 @@ from sunrise.statistics.terms import X
 
 
 class MultinomialParams(NamedTuple):
-    """Log share of every column per class; columns that were never observed are not in the block."""
+    """Log share of every class and column; -inf for columns that were never observed."""
 
     log_theta: Floats
     known: Mask
-    #: What is integrated out, where the model is predictive.
+    #: Posterior to integrate over, with estimate="predictive"; else None.
     posterior: Dirichlet | None = None
 
 
-def rates(stats: Sums, class_weight: Floats) -> Floats:
-    """Counts as they would be had no cell been missing: N_cj n_c / n_observed_cj.
+def complete_counts(stats: Sums, class_weight: Floats) -> Floats:
+    """Expected counts if no cell had been missing: N_cj n_c / n_observed_cj.
 
-    A class that saw nothing of a column has the rate of all classes together, which favours none.
+    A class without cells in a column has the pooled mean of all classes, so that the column favours no class.
     """
     if stats.observed_weight.shape[1] == 1:
         return stats.x
@@ -48,7 +48,7 @@ def rates(stats: Sums, class_weight: Floats) -> Floats:
 
 
 def log_shares(counts: Floats, alpha: Alpha, known: Mask, estimate: str | None = "mean") -> Floats:
-    """Log of the shares of the known columns by the estimate; the others get log 0."""
+    """Log shares of the known columns; -inf for the others."""
     shares = Dirichlet(counts + (0.0 if estimate == "mle" else alpha.value))
     shares = shares if known.all() else Dirichlet(shares.concentration[:, known])
     log_mean = (shares.with_mean_at_mode if estimate == "map" else shares).log_mean
@@ -59,8 +59,8 @@ def log_shares(counts: Floats, alpha: Alpha, known: Mask, estimate: str | None =
     return theta
 
 
-def shares_without(family: Smoothed, counts: Floats, left: Floats, rows: Cells, y: Codes) -> Floats:
-    """The score of rows by the shares of class y, of whose counts this is `left` for the cells of the rows."""
+def score_without_counts(family: Smoothed, counts: Floats, left: Floats, rows: Cells, y: Codes) -> Floats:
+    """Score rows by class y with reduced counts: `left` replaces the counts of y in the cells of the rows."""
     c, j = y[rows.row], rows.column
     alpha = np.broadcast_to(0.0 if family.estimate == "mle" else family.alpha.value, counts.shape)
     above = 1.0 if family.estimate == "map" else 0.0
@@ -68,30 +68,30 @@ def shares_without(family: Smoothed, counts: Floats, left: Floats, rows: Cells, 
     after = np.maximum(clear_residue(left, counts[c, j]) + alpha[c, j] - above, 0.0)
     total = before.sum(axis=1)[y] - rows.by_row(before[c, j] - after)
     length = rows.by_row(rows.x)
-    # A class that has no counts left has even shares.
-    blank = total <= 0
-    scores = rows.by_row(rows.x * log(after)) - length * log(np.where(blank, 1.0, total))
-    even = -length * np.log(counts.shape[1])
-    return np.where(blank, np.nan if above else even, scores)
+    # A class without remaining counts has equal shares.
+    empty = total <= 0
+    scores = rows.by_row(rows.x * log(after)) - length * log(np.where(empty, 1.0, total))
+    equal = -length * np.log(counts.shape[1])
+    return np.where(empty, np.nan if above else equal, scores)
 
 
 def log_multinomial_coefficient(x: Floats) -> Floats:
     """Log of n! / (x_1! x_2! ...) for rows of counts, as one summand per cell; n counts the observed cells."""
     cells = -gammaln(x + 1.0)
     observed = ~np.isnan(x)
-    # The factorial of the total belongs to the row: the first observed cell carries it.
+    # n! belongs to the row, and the result is by cell: it is added to the first observed cell.
     first = observed & (np.cumsum(observed, axis=1) == 1)
     return np.asarray(cells + np.where(first, gammaln(np.nansum(x, axis=1, keepdims=True) + 1.0), 0.0))
 
 
-def taken_too_much(left: Floats, before: Floats, rows: Cells) -> Mask:
-    """Rows that hold more than there was."""
+def removes_too_much(left: Floats, before: Floats, rows: Cells) -> Mask:
+    """True for rows whose counts exceed the fitted counts: these rows were never fitted."""
     return rows.by_row(left < -1e-9 * before) > 0
 
 
 @dataclass(frozen=True)
 class Multinomial(Smoothed, Conjugate, Candidate, Family):
-    """Counts: the row's counts | c ~ Multinomial(theta)."""
+    """Counts of a row: x | c ~ Multinomial(theta), theta ~ Dirichlet(alpha)."""
 
     name = "multinomial"
     terms = (X,)
@@ -102,7 +102,7 @@ class Multinomial(Smoothed, Conjugate, Candidate, Family):
 
     @classmethod
     def reason_by_type(cls, profile: ColumnProfile) -> str | None:
-        """A sparse matrix of counts, which may be weighted (by inverse document frequency, for example)."""
+        """Reason for sparse matrices of counts, weighted (for example by inverse document frequency) or not."""
         return "a sparse matrix of counts" if profile.kind == "sparse" and profile.low >= 0 else None
 
     @property
@@ -111,50 +111,50 @@ class Multinomial(Smoothed, Conjugate, Candidate, Family):
         return COUNTS
 
     def posterior(self, stats: Sums, class_weight: Floats | None = None) -> Dirichlet:
-        """Dirichlet(alpha + counts) of the shares of the observed columns."""
+        """Dirichlet(alpha + counts), over the observed columns."""
         weight = stats.observed_weight.max(axis=1) if class_weight is None else class_weight
-        return Dirichlet((rates(stats, weight) + self.alpha.value)[:, stats.known])
+        return Dirichlet((complete_counts(stats, weight) + self.alpha.value)[:, stats.known])
 
     def prior_from(self, stats: Sums) -> Dirichlet:
-        """Alpha of every observed column."""
+        """Dirichlet(alpha), over the observed columns."""
         return Dirichlet(np.broadcast_to(self.alpha.value, stats.x.shape)[:, stats.known])
 
     def posterior_of(self, stats: Sums, j: int, class_weight: Floats) -> Beta:
-        """The share of one column among the observed ones: a Beta, as any part of a Dirichlet."""
+        """Beta posterior of the share of column j: the marginal of the Dirichlet."""
         return self.posterior(stats, class_weight).marginal(
             int(np.searchsorted(np.flatnonzero(stats.known), j))
         )
 
     def prior_of(self, stats: Sums, j: int) -> Beta:
-        """Of the share of one column: alpha against those of all others."""
+        """Beta prior of the share of column j: the marginal of the Dirichlet."""
         return self.prior_from(stats).marginal(int(np.searchsorted(np.flatnonzero(stats.known), j))).common
 
     def log_evidence(self, stats: Sums, class_weight: Floats | None = None) -> Floats:
-        """Of the counts as sequences, classes x 1; there is no closed form where counts are missing."""
-        seen = np.broadcast_to(stats.observed_weight, stats.x.shape)[:, stats.known]
-        weight = seen.max(axis=1, initial=0.0) if class_weight is None else class_weight
-        whole = (seen == weight[:, None]).all()
+        """Log marginal likelihood of the counts as sequences, classes x 1; NaN if cells are missing."""
+        observed = np.broadcast_to(stats.observed_weight, stats.x.shape)[:, stats.known]
+        weight = observed.max(axis=1, initial=0.0) if class_weight is None else class_weight
+        whole = (observed == weight[:, None]).all()
         return super().log_evidence(stats)[:, None] * (1.0 if whole else np.nan)
 
     def counts_of_counts(self, stats: Sums) -> CountsOfCounts:
-        """Every class is a draw of the observed columns."""
-        counts = rates(stats, stats.observed_weight.max(axis=1))[:, stats.known]
+        """Counts of the observed columns; each class is one draw."""
+        counts = complete_counts(stats, stats.observed_weight.max(axis=1))[:, stats.known]
         totals = counts.sum(axis=1)
         return CountsOfCounts(counts[counts > 0], totals, np.full(len(totals), float(counts.shape[1])))
 
     def params(self, stats: Sums, class_weight: Floats) -> MultinomialParams:
-        """Log of the shares by the estimate, from the counts."""
-        counts = rates(stats, class_weight)
+        """Log shares of the columns."""
+        counts = complete_counts(stats, class_weight)
         log_theta = log_shares(counts, self.alpha, stats.known, self.estimate)
         predictive = Dirichlet(counts + self.alpha.value) if self.estimate == "predictive" else None
         return MultinomialParams(log_theta, stats.known, predictive)
 
     def left_out(self, stats: Sums, params: Any, row_weight: Floats | None) -> RowsLeftOut:
-        """The counts of a row leave the shares of its own class."""
+        """Subtract the counts of a row from the shares of its class."""
         return RowsLeftOut(lambda block, y, w, n: self._score_without(stats, Cells.stored(block), y, w))
 
     def _score_without(self, stats: Sums, rows: Cells, y: Codes, w: Floats) -> Floats | None:
-        """The shares of a row's own class without its counts; None where counts are missing."""
+        """Score each row by its own class with its counts subtracted; None if cells are missing."""
         if (
             stats.observed_weight.shape[1] > 1
             and (stats.observed_weight != stats.observed_weight[:, :1]).any()
@@ -165,14 +165,14 @@ class Multinomial(Smoothed, Conjugate, Candidate, Family):
         if self.estimate == "predictive":
             alpha = np.broadcast_to(self.alpha.value, stats.x.shape)
             total = (stats.x + alpha).sum(axis=1)[y] - w * rows.by_row(x)
-            found = rows.by_row(log_rising(clear_residue(left, stats.x[c, j]) + alpha[c, j], x))
-            found -= log_rising(total, rows.by_row(x))
+            scores = rows.by_row(log_rising(clear_residue(left, stats.x[c, j]) + alpha[c, j], x))
+            scores -= log_rising(total, rows.by_row(x))
         else:
-            found = shares_without(self, stats.x, left, rows, y)
-        return np.where(taken_too_much(left, stats.x[c, j], rows), np.inf, found)
+            scores = score_without_counts(self, stats.x, left, rows, y)
+        return np.where(removes_too_much(left, stats.x[c, j], rows), np.inf, scores)
 
     def form(self, params: MultinomialParams) -> Form:
-        """A count times the log of its column's share; of the predictive distribution a Polya urn's."""
+        """Sum of x log share; a Dirichlet-multinomial (Polya urn) with estimate="predictive"."""
         if params.posterior is not None:
             return Polya(np.where(params.known, params.posterior.concentration, 0.0), params.known)
         return Linear(
@@ -186,22 +186,22 @@ class Multinomial(Smoothed, Conjugate, Candidate, Family):
     def sample_parameters(
         self, stats: Sums, n: int, rng: np.random.Generator, class_weight: Floats
     ) -> MultinomialParams:
-        """Shares from their posterior."""
+        """Draw the shares from their Dirichlet posterior."""
         theta = np.full((n * len(stats.x), stats.x.shape[1]), -np.inf)
-        theta[:, stats.known] = log(as_classes(self.posterior(stats, class_weight).sample(n, rng)))
+        theta[:, stats.known] = log(stack_draws(self.posterior(stats, class_weight).sample(n, rng)))
         return MultinomialParams(theta, stats.known)
 
     def outcomes(self, params: MultinomialParams) -> Floats:
-        """Whether one of the things counted is of this column."""
+        """Log probabilities that one counted item is not, or is, of this column."""
         return np.stack([log(1.0 - np.exp(params.log_theta)), params.log_theta], axis=2)
 
     def sample(self, params: MultinomialParams, y: Codes, rng: np.random.Generator) -> Floats:
-        """Rows of one count each: how many there are is not part of the model."""
+        """Rows with a total of 1, because the model has no distribution of the total."""
         theta = np.exp(params.log_theta)
         return np.array([rng.multinomial(1, theta[c]) for c in y], dtype=float).reshape(
             len(y), theta.shape[1]
         )
 
     def describe(self, params: MultinomialParams) -> list[dict[str, Floats]]:
-        """Share of each column in the counts."""
+        """Shares of the columns in the counts."""
         return [{"share": share} for share in np.exp(params.log_theta).T]

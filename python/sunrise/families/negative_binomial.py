@@ -11,7 +11,7 @@ from scipy.special import gammaln
 from sunrise._common.arrays import Codes, Floats, Mask
 from sunrise.families.base import Family
 from sunrise.families.capabilities import Candidate
-from sunrise.families.priors import PooledRow
+from sunrise.families.pseudo_row import PseudoRowPrior
 from sunrise.forms.base import Form
 from sunrise.forms.pointwise import Pointwise
 from sunrise.numerics.quadrature import MOST_COUNTS
@@ -46,12 +46,12 @@ def log_probability(x: Floats, mean: Floats, size: Floats) -> Floats:
 
 
 @dataclass(frozen=True)
-class NegativeBinomial(PooledRow, Candidate, Family):
+class NegativeBinomial(PseudoRowPrior, Candidate, Family):
     """Over-dispersed counts: x | c has a mean, and the variance mean + mean^2 / size.
 
     Mean and size are estimated by the method of moments, from sums of x and x^2 with one more row of the column's mean
-    terms (none with estimate="mle"). A variance of no more than the mean gives the Poisson distribution. A `prior` of
-    one's own is such a row: its mean of x and of x^2.
+    terms (none with estimate="mle"). A variance of no more than the mean gives the Poisson distribution. `prior`
+    replaces the terms of this row: a mean of x and a mean of x^2.
 
     >>> from sunrise import NaiveBayes
     >>> table = {"claims": [0, 1, 0, 9, 0, 2, 4, 3, 5, 4]}
@@ -67,7 +67,7 @@ class NegativeBinomial(PooledRow, Candidate, Family):
     prior: Any = None
 
     def __post_init__(self) -> None:
-        self.check_row(2)
+        self.check_pseudo_row(2)
 
     @property
     def support(self) -> Support:
@@ -87,7 +87,7 @@ class NegativeBinomial(PooledRow, Candidate, Family):
 
     def params(self, stats: Sums, class_weight: Floats) -> NegativeBinomialParams:
         """Mean, and size from the variance in excess of the mean."""
-        joined = self.with_row(stats)
+        joined = self.with_pseudo_row(stats)
         mean = np.maximum(joined.mean[:, ::2], SMALL)  # forgetting rows may leave rounding residue
         square = joined.mean[:, 1::2]
         excess = square - mean * mean - mean

@@ -1,4 +1,4 @@
-"""Counts by their odds: the shares of a class against those of all other classes."""
+"""Odds family: counts scored by the shares of a class against the shares of all other classes."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from sunrise._common.arrays import Codes, Floats, Mask
 from sunrise.data.blocks import SparseBlock
 from sunrise.families.base import Family
 from sunrise.families.left_out import RowsLeftOut
-from sunrise.families.multinomial import rates
-from sunrise.families.smoothing import SMALLEST, Smoothed
+from sunrise.families.multinomial import complete_counts
+from sunrise.families.smoothing import SMALLEST_ALPHA, Smoothed
 from sunrise.forms.linear import Linear
 from sunrise.statistics.sums import Sums
 from sunrise.statistics.support import COUNTS, Support
@@ -21,7 +21,7 @@ from sunrise.statistics.terms import X
 
 
 class OddsParams(NamedTuple):
-    """Log odds of every column per class."""
+    """Log odds of every class and column."""
 
     log_odds: Floats
     known: Mask
@@ -29,10 +29,11 @@ class OddsParams(NamedTuple):
 
 @dataclass(frozen=True)
 class Odds(Smoothed, Family):
-    """Counts, scored by how much larger their smoothed shares are in a class than in all other classes together.
+    """Counts, weighted by log(share of the column in the class / share in all other classes), smoothed by alpha.
 
-    Between a multinomial, which asks the class alone, and the complement of Rennie et al. (2003), which asks the others
-    alone. Not a distribution of the class. An alpha of 0 is taken as 1e-10: nothing against nothing has no odds.
+    A compromise between the multinomial, which uses only the shares of the class, and the complement of Rennie et al.
+    (2003), which uses only the shares of the other classes. The scores are not log-probabilities of the cells. An
+    alpha of 0 is replaced by 1e-10, because the odds of two zero shares are undefined.
     """
 
     name = "odds"
@@ -44,11 +45,13 @@ class Odds(Smoothed, Family):
     def __post_init__(self) -> None:
         super().__post_init__()
         if np.ndim(self.alpha.value):
-            raise ValueError("alpha of odds is one number for all columns.")
+            raise ValueError(
+                f"alpha of odds is an array of shape {np.shape(self.alpha.value)}; give one number for all columns."
+            )
 
     @property
     def uses_class_prior(self) -> bool:
-        """Scores are log-odds of the counts, which the prior belongs to."""
+        """True: the scores are log-odds of the counts, to which the class prior is added."""
         return True
 
     @property
@@ -57,17 +60,17 @@ class Odds(Smoothed, Family):
         return COUNTS
 
     @property
-    def _smoothing(self) -> float:
-        return max(SMALLEST, 0.0 if self.estimate == "mle" else float(self.alpha.value))
+    def _positive_alpha(self) -> float:
+        return max(SMALLEST_ALPHA, 0.0 if self.estimate == "mle" else float(self.alpha.value))
 
     def params(self, stats: Sums, class_weight: Floats) -> OddsParams:
-        """Log shares of the class less those of all others."""
+        """Log share of the class minus log share of all other classes, for every column."""
         known = stats.known
-        x = rates(stats, class_weight)
+        x = complete_counts(stats, class_weight)
         if known.all():
-            return OddsParams(engines.current().odds(x, self._smoothing), known)
+            return OddsParams(engines.current().odds(x, self._positive_alpha), known)
         log_odds = np.zeros(x.shape)
-        log_odds[:, known] = engines.current().odds(x[:, known], self._smoothing)
+        log_odds[:, known] = engines.current().odds(x[:, known], self._positive_alpha)
         return OddsParams(log_odds, known)
 
     def form(self, params: OddsParams) -> Linear:
@@ -75,7 +78,7 @@ class Odds(Smoothed, Family):
         return Linear(x=params.log_odds)
 
     def left_out(self, stats: Sums, params: OddsParams, row_weight: Floats | None) -> RowsLeftOut:
-        """A row takes part in the shares of its own class and in those of the others of all other classes."""
+        """Subtract a row from every class: it is part of its own class and of the complement of all others."""
 
         def score(block: SparseBlock, y: Codes, w: Floats, n_threads: int) -> Floats | None:
             return self._score_without(stats, params, block, y, w, n_threads)
@@ -89,13 +92,13 @@ class Odds(Smoothed, Family):
             return np.zeros((len(y), len(stats.x)))
         if not stats.known.all() or (stats.observed_weight != stats.observed_weight[:, :1]).any():
             return None
-        rest = stats.x, self._smoothing, params.log_odds, n_threads
+        rest = stats.x, self._positive_alpha, params.log_odds, n_threads
         return engines.current().odds_left_out(block, y, w, *rest)  # type: ignore[no-any-return]
 
     def log_prior_density(self, stats: Sums, class_weight: Floats) -> float:
-        """Odds are no likelihood."""
+        """NaN: the odds do not maximise a likelihood."""
         return float("nan")
 
     def describe(self, params: OddsParams) -> list[dict[str, Floats]]:
         """Log odds of each column."""
-        return [{"log odds": told} for told in params.log_odds.T]
+        return [{"log odds": log_odds} for log_odds in params.log_odds.T]

@@ -1,4 +1,4 @@
-"""Counts: x | c ~ Poisson(rate), rate ~ Gamma(shape, rate), and the estimator PoissonNB."""
+"""Poisson family: event counts, with a Gamma prior on the rate."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sunrise._common.arrays import Codes, Floats, Mask
 from sunrise.data.profile import ColumnProfile
 from sunrise.families.base import Family
 from sunrise.families.capabilities import Candidate, Conjugate
-from sunrise.families.priors import TwoNumbers, as_classes
+from sunrise.families.priors import TwoParameterPrior, stack_draws
 from sunrise.forms.base import Form
 from sunrise.forms.linear import Linear
 from sunrise.forms.pointwise import Pointwise
@@ -28,38 +28,38 @@ class PoissonParams(NamedTuple):
     """Rate of every class and column."""
 
     rate: Floats
-    #: Columns that were observed at all; the others say nothing.
+    #: Columns that were observed; the others add nothing.
     known: Mask
-    #: What is integrated out, where the model is predictive.
+    #: Posterior to integrate over, with estimate="predictive"; else None.
     posterior: Gamma | None = None
 
 
 @dataclass(frozen=True)
-class Poisson(TwoNumbers, Conjugate, Candidate, Family):
+class Poisson(TwoParameterPrior, Conjugate, Candidate, Family):
     """Counts: x | c ~ Poisson(rate), rate ~ Gamma(prior_shape, prior_rate).
 
-    The prior is worth `prior_rate` rows that hold `prior_shape` counts together; `prior` may give both, as a Gamma,
-    or "evidence" to have them chosen. A class of which nothing was observed has the rate of all classes together.
+    The prior counts as `prior_rate` rows with the sum `prior_shape`. `prior` sets both: a Gamma distribution, or
+    "evidence" to choose them by marginal likelihood. A class without cells has the pooled rate of all classes.
     """
 
     name = "poisson"
     terms = (X,)
-    conjugate = Gamma
+    prior_distribution = Gamma
     complexity = 40
     trait = "count"
     rule_order = 3
-    numbers = ("prior_shape", "prior_rate")
+    prior_settings = ("prior_shape", "prior_rate")
     without_prior = {"prior_shape": 0.0, "prior_rate": 0.0}
     prior_shape: Any = 1.0
     prior_rate: Any = 1.0
     prior: Any = None
 
     def __post_init__(self) -> None:
-        self.read_prior()
+        self.unpack_prior()
 
     @classmethod
     def reason_by_type(cls, profile: ColumnProfile) -> str | None:
-        """Counts whose variance is about their mean in every class."""
+        """Reason for counts whose variance is about their mean in every class."""
         if (
             profile.kind == "number"
             and profile.counts
@@ -75,33 +75,33 @@ class Poisson(TwoNumbers, Conjugate, Candidate, Family):
 
     @property
     def fit_support(self) -> Support:
-        """Beside the counts the logarithms of their factorials, for the evidence."""
+        """Counts and log x!, which the marginal likelihood needs."""
         return replace(WHOLE_COUNTS, views=(X, LOG_FACTORIAL))
 
     def posterior(self, stats: Sums) -> Gamma:
-        """Gamma(shape + counts, rate + rows)."""
+        """Gamma(prior_shape + counts, prior_rate + rows)."""
         counts = stats.view(0, 2)
         return Gamma(self.prior_shape + counts.x, self.prior_rate + counts.observed_weight)
 
-    def scaled_prior(self, stats: Sums, strength: float) -> tuple[Any, Any]:
-        """As many rows as its strength, of the column's mean."""
+    def prior_of_strength(self, stats: Sums, strength: float) -> tuple[Any, Any]:
+        """A prior that counts as `strength` rows with the mean of the column."""
         pooled = stats.view(0, 2).pooled()
-        # Of a column of zeros: as if there were one count in one more row.
+        # A column of zeros would have a degenerate prior: one more row with one count avoids it.
         mean = np.where(pooled.x > 0, pooled.mean, 1.0 / (pooled.observed_weight + 1.0))
         return strength * mean[0], strength
 
     def log_measure(self, stats: Sums) -> Floats:
-        """- log x! of all cells."""
+        """Sum of - log x! over the cells."""
         return -stats.x[:, 1::2]
 
     def params(self, stats: Sums, class_weight: Floats) -> PoissonParams:
-        """Rates by the estimate; those of all classes where a class saw nothing."""
-        point = self.or_pooled(stats, self.point)
+        """Rates; the pooled rate for a class without cells."""
+        point = self.pooled_where_unobserved(stats, self.point)
         predictive = point if self.estimate == "predictive" else None
         return PoissonParams(point.mean, stats.view(0, 2).known, predictive)
 
     def form(self, params: PoissonParams) -> Form:
-        """x log rate - rate; of the predictive distribution that of a negative binomial."""
+        """x log rate - rate; the log probability of a negative binomial with estimate="predictive"."""
         if (rates := params.posterior) is not None:
             a, b = (np.where(params.known, part, 1.0) for part in (rates.shape, rates.rate))
 
@@ -119,15 +119,15 @@ class Poisson(TwoNumbers, Conjugate, Candidate, Family):
         return np.asarray(-gammaln(x + 1.0))
 
     def outcomes(self, params: PoissonParams) -> list[Floats]:
-        """Every count within 40 standard deviations of a rate; in steps where there are very many."""
-        found = []
+        """Log probabilities of counts within 40 standard deviations of a rate; grouped in steps if very many."""
+        columns = []
         for rate in np.maximum(params.rate, 1e-300).T:
-            spread = 40.0 * np.sqrt(rate) + 40.0
-            ranges = zip(np.floor(np.maximum(rate - spread, 0.0)), np.ceil(rate + spread), strict=True)
-            steps = max(1.0, np.ceil(2.0 * spread.max() / MOST_COUNTS))
+            reach = 40.0 * np.sqrt(rate) + 40.0
+            ranges = zip(np.floor(np.maximum(rate - reach, 0.0)), np.ceil(rate + reach), strict=True)
+            steps = max(1.0, np.ceil(2.0 * reach.max() / MOST_COUNTS))
             x = np.unique(np.concatenate([np.arange(low - low % steps, high, steps) for low, high in ranges]))
-            found.append(x * log(rate)[:, None] - rate[:, None] - gammaln(x + 1.0) + np.log(steps))
-        return found
+            columns.append(x * log(rate)[:, None] - rate[:, None] - gammaln(x + 1.0) + np.log(steps))
+        return columns
 
     def sample(self, params: PoissonParams, y: Codes, rng: np.random.Generator) -> Floats:
         """Poisson counts."""
@@ -136,9 +136,10 @@ class Poisson(TwoNumbers, Conjugate, Candidate, Family):
     def sample_parameters(
         self, stats: Sums, n: int, rng: np.random.Generator, class_weight: Floats
     ) -> PoissonParams:
-        """Rates from their posterior."""
+        """Draw the rates from their Gamma posterior."""
         return PoissonParams(
-            as_classes(self.or_pooled(stats, self.posterior).sample(n, rng)), stats.view(0, 2).known
+            stack_draws(self.pooled_where_unobserved(stats, self.posterior).sample(n, rng)),
+            stats.view(0, 2).known,
         )
 
     def describe(self, params: PoissonParams) -> list[dict[str, Floats]]:

@@ -1,4 +1,4 @@
-"""Additive smoothing: the alpha of the counting families."""
+"""Additive smoothing: `alpha`, the pseudo-counts of the families that count."""
 
 from __future__ import annotations
 
@@ -20,15 +20,16 @@ if TYPE_CHECKING:
 else:
     _Base = object
 
-#: The smallest alpha where `force_alpha` is off.
-SMALLEST = 1e-10
+#: The smallest alpha with `force_alpha=False`.
+SMALLEST_ALPHA = 1e-10
 
 
 @dataclass(frozen=True)
 class Alpha:
-    """Pseudo-counts: one for all columns, one for each, classes x columns, or "evidence" to have one chosen.
+    """Pseudo-counts: one for all columns, one for each column, classes x columns, or "evidence".
 
-    Of categories, `levels` may name some that have their own.
+    "evidence" chooses the alpha that maximises the marginal likelihood. For categories, `levels` gives single levels
+    an alpha of their own.
 
     >>> Alpha.given([1.0, 2.0]).value
     array([1., 2.])
@@ -42,12 +43,12 @@ class Alpha:
 
     @property
     def by_evidence(self) -> bool:
-        """Whether it is still to be chosen."""
+        """True if alpha is to be chosen by marginal likelihood and is not known yet."""
         return isinstance(self.value, str)
 
     @classmethod
     def given(cls, alpha: Any, force: bool = True) -> Alpha:
-        """Check what the user gave."""
+        """Check the alpha that the user passed; without `force`, raise values below SMALLEST_ALPHA to it."""
         if isinstance(alpha, Alpha):
             return alpha
         if isinstance(alpha, str):
@@ -55,32 +56,32 @@ class Alpha:
                 raise ValueError(f'alpha is {alpha!r}; it must be a number, an array or "evidence".')
             return cls(alpha)
         if isinstance(alpha, dict):
-            own = np.array(list(alpha.values()), dtype=float)
-            if not ((own >= 0) & np.isfinite(own)).all():
-                raise ValueError(f"alpha must be 0 or more for every level; it is {alpha!r}.")
+            values = np.array(list(alpha.values()), dtype=float)
+            if not ((values >= 0) & np.isfinite(values)).all():
+                raise ValueError(f"alpha must be finite and 0 or more for every level; it is {alpha!r}.")
             return cls(1.0, {name_of(level): float(value) for level, value in alpha.items()})
         value = float(alpha) if isinstance(alpha, Real) else np.asarray(alpha, dtype=float)
         smallest = np.min(value, initial=np.inf)
         if smallest < 0 or not np.all(np.isfinite(value)):
             raise ValueError(
                 f"All values in alpha must be greater than 0, or 0 for maximum likelihood. Got {smallest}; "
-                "alpha counts imagined observations, and 1 is Laplace's choice."
+                "alpha is a number of pseudo-observations, and 1 is Laplace smoothing."
             )
-        if smallest < SMALLEST and not force:
+        if smallest < SMALLEST_ALPHA and not force:
             warnings.warn(
                 "alpha too small will result in numeric errors, setting alpha ="
-                f" {SMALLEST:.1e}. Use `force_alpha=True` to keep alpha unchanged.",
+                f" {SMALLEST_ALPHA:.1e}. Use `force_alpha=True` to keep alpha unchanged.",
                 stacklevel=5,
             )
-            return cls(np.maximum(value, SMALLEST))
+            return cls(np.maximum(value, SMALLEST_ALPHA))
         return cls(value)
 
     def each(self, change: Callable[[Floats], Any]) -> Alpha:
-        """Change every number."""
+        """Apply a function to the array of alphas; a single number stays."""
         return replace(self, value=change(self.value)) if isinstance(self.value, np.ndarray) else self
 
     def check(self, n_columns: int) -> None:
-        """Refuse an array that does not have one alpha per column."""
+        """Raise if an array does not have one alpha per column."""
         shape = np.shape(self.value)
         if shape and not (shape == (n_columns,) or (len(shape) == 2 and shape[1] in (1, n_columns))):
             raise ValueError(
@@ -90,7 +91,7 @@ class Alpha:
 
 
 class Smoothed(_Base):
-    """A family with an alpha: a number, one for each column, classes x columns, or "evidence"."""
+    """Mixin of families with additive smoothing: the setting `alpha`, see `Alpha`."""
 
     without_prior: ClassVar[dict[str, Any]] = {"alpha": Alpha(0.0)}
     alpha: Any
@@ -98,22 +99,23 @@ class Smoothed(_Base):
     def __post_init__(self) -> None:
         object.__setattr__(self, "alpha", Alpha.given(self.alpha))
         if self.alpha.levels is not None and LEVEL not in self.terms:
-            raise ValueError(f"alpha by level is for categories; {self.name} has none.")
+            raise ValueError(f"alpha is given by level, and {self.name} has no levels. Give alpha a number.")
 
     def check(self, n_columns: int, n_classes: int | None = None) -> None:
-        """Refuse an alpha that does not fit the columns."""
+        """Raise if alpha does not fit the number of columns."""
         self.alpha.check(n_columns)
         super().check(n_columns, n_classes)
 
     def resolve(self, stats: Any, again: bool = False) -> Self:
-        """The family with the alpha of greatest evidence, if that is asked for: one for all its columns."""
+        """Replace alpha="evidence" by the alpha of maximum marginal likelihood, one for all columns."""
         if not self.alpha.by_evidence:
             return self
         chosen = self.counts_of_counts(stats).best()
         return self.with_settings(alpha=Alpha(chosen.value), chosen=chosen)
 
     def counts_of_counts(self, stats: Any) -> CountsOfCounts:
-        """The counts that its shares were drawn for."""
+        """The counts of the Dirichlet-multinomial draws whose marginal likelihood chooses alpha."""
         raise ValueError(
-            f"{self.name} has no evidence: it is no distribution of its class. Give alpha a number."
+            f"{self.name} has no evidence (marginal likelihood): its scores are not log-probabilities. "
+            "Give alpha a number."
         )

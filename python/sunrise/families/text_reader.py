@@ -1,4 +1,4 @@
-"""The reader of text: documents become scaled counts of their words."""
+"""Reader of text columns: turns documents into scaled word counts."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ class TextReader(Reader):
     is_numeric = False
 
     def update_problem(self, family: Any) -> str | None:
-        """Words that were weighed before the length was taken depend on all documents together."""
+        """Why the model cannot be updated: with `idf_first` the sums depend on all documents together."""
         if not family.idf_first:
             return None
         return (
-            "idf_first=True weighs words before the length of a document is taken, so the sums depend on all documents "
-            "together: the model can be neither updated nor merged. Set idf_first=False."
+            "with idf_first=True the sums depend on all documents together, so the model can be neither updated nor "
+            "merged. Set idf_first=False."
         )
 
     def fit_block(self, table: Frame, columns: tuple[int, ...], family: Any, fitting: Fitting) -> Block:
-        """Scaled counts of the words; only documents with a positive weight decide how rare words are."""
+        """Scaled word counts; only documents with a positive weight count in document frequencies."""
         counted = count_words(table.read(columns[0]), family, None, fitting.n_jobs)
         if not family.idf_first:
             return scaled_counts(counted, family, fitting.n_jobs)
@@ -42,10 +42,10 @@ class TextReader(Reader):
         documents = np.bincount(
             counted.indices[np.repeat(used, counted.distinct)], minlength=counted.n_columns
         )
-        return _scale(counted, family, family.rarity(documents, float(used.sum())), fitting.n_jobs)
+        return _scale(counted, family, family.word_weights(documents, float(used.sum())), fitting.n_jobs)
 
     def score_block(self, table: Frame, family: Any, scoring: Scoring) -> Block:
-        """Scaled counts of the words of the fit."""
+        """Scaled counts of the words in the vocabulary of the fit."""
         counted = count_words(table.read(scoring.columns[0]), family, scoring.lookup, scoring.n_jobs)
         return scaled_counts(counted, family, scoring.n_jobs)
 
@@ -54,7 +54,7 @@ class TextReader(Reader):
         return cast(Vocabulary, stats.vocabulary or Vocabulary(stats.words))
 
     def count_unusable(self, column: Column, family: Any, form: Any, lookup: Any, at: int) -> tuple[int, int]:
-        """Missing documents; a document is never unseen."""
+        """Number of missing documents; a document is never unseen, so the second number is 0."""
         return sum(column.shown(row) is None for row in range(column.n_rows)), 0
 
 
@@ -65,17 +65,20 @@ def count_words(column: Column, family: Any, vocabulary: Vocabulary | None, n_jo
     """Count the words of the documents of a column; with a vocabulary, only its words."""
     if column.texts is None and column.kind in ("number", "bool"):
         raise ValueError(
-            f"column {column.name!r} holds {column.kind}s, not text. Choose another family, or convert it to strings."
+            f"column {column.name!r} holds {column.kind}s, not text. Choose another family, or convert the "
+            "column to strings."
         )
     if family.counter.hash_bits is None:
         return cast(Counted, column.count_words(family.counter, vocabulary, n_jobs))
     hashed = column.count_words(family.counter, None, n_jobs)
-    own = hashed.derive("words", lambda: named_by_hash(hashed, None))
-    return own if vocabulary is None or vocabulary is own.vocabulary else named_by_hash(hashed, vocabulary)
+    named = hashed.derive("words", lambda: named_by_hash(hashed, None))
+    return (
+        named if vocabulary is None or vocabulary is named.vocabulary else named_by_hash(hashed, vocabulary)
+    )
 
 
 def scaled_counts(counted: Counted, family: Any, n_jobs: int | None) -> WordsBlock:
-    """Counted documents as they are scored. The block is kept with the counts, so that it is made once."""
+    """Scale counted documents by the settings of a text family. The result is cached with the counts."""
     if family.idf_first:
         return _scale(counted, family, family.word_weight, n_jobs)
     key = family.tf, family.length, family.total
@@ -83,15 +86,18 @@ def scaled_counts(counted: Counted, family: Any, n_jobs: int | None) -> WordsBlo
 
 
 def _scale(counted: Counted, family: Any, weight: Floats | None, n_jobs: int | None) -> WordsBlock:
-    how = (str(family.tf), float(family.length or 0.0), family.total)
+    """Scale counts by term frequency, word weights (if any) and length or total."""
+    settings = (str(family.tf), float(family.length or 0.0), family.total)
     weight = None if weight is None else np.nan_to_num(weight)
     data = counted.data
-    if how != ("count", 0.0, None) or weight is not None:
+    if settings != ("count", 0.0, None) or weight is not None:
         data = np.empty(len(counted.data))
         n_threads = threads(n_jobs, len(counted.data))
-        _native.scale_counts(counted.data, counted.indices, counted.indptr, weight, *how, data, n_threads)
-    wide = np.int32 if len(data) < 2**31 else np.int64
-    indices, indptr = (a.astype(wide, copy=False) for a in (counted.indices, counted.indptr))
+        _native.scale_counts(
+            counted.data, counted.indices, counted.indptr, weight, *settings, data, n_threads
+        )
+    index_type = np.int32 if len(data) < 2**31 else np.int64
+    indices, indptr = (a.astype(index_type, copy=False) for a in (counted.indices, counted.indptr))
     missing: Mask | None = counted.missing if counted.missing.any() else None
     shape = counted.n_rows, counted.n_columns
     lengths = counted.lengths.astype(float)

@@ -1,4 +1,4 @@
-"""Angles: x | c ~ von Mises(direction, concentration)."""
+"""Von Mises family: angles."""
 
 from __future__ import annotations
 
@@ -10,24 +10,31 @@ from scipy.special import i0e, i1e
 
 from sunrise._common.arrays import Codes, Floats, Mask
 from sunrise.families.base import Family, Problem
-from sunrise.families.priors import PooledRow, beyond, forgotten, rounding, same_cells, with_spread
+from sunrise.families.pseudo_row import (
+    PseudoRowPrior,
+    constant_cells_problem,
+    floor_jensen_gap,
+    forgetting_error,
+    is_gap_attainable,
+    rounding_error,
+)
 from sunrise.forms.base import side_by_side
 from sunrise.forms.linear import Linear
 from sunrise.statistics.sums import Sums
 from sunrise.statistics.support import REAL, Support
 from sunrise.statistics.terms import COS, SIN, X
 
-#: 1 - I1(k) / I0(k) = 1 / 2k + 1 / 8k^2 + ...
+#: Coefficients of the asymptotic series 1 - I1(k) / I0(k) = 1 / 2k + 1 / 8k^2 + ...
 _SERIES = np.array([0, 1 / 2, 1 / 8, 1 / 8, 25 / 128, 13 / 32, 1073 / 1024, 103 / 32, 375733 / 32768])
 _SLOPES = _SERIES * np.arange(9)
-#: From here on the series is the more precise.
+#: From this k on the series is more accurate than the ratio of Bessel functions.
 _FAR = 100.0
 
 
 def concentration_of(gap: Floats) -> Floats:
-    """The concentration whose mean resultant length I1 / I0 is 1 - gap.
+    """Return the concentration whose mean resultant length I1 / I0 is 1 - gap.
 
-    Newton's steps from the start of Best and Fisher (1981); the third one has converged for gaps from 1e-13 to 1.
+    Newton's method from the starting value of Best and Fisher (1981); three steps converge for gaps from 1e-13 to 1.
     """
     length = 1.0 - gap
     middle = -0.4 + 1.39 * length + 0.43 / gap
@@ -49,20 +56,21 @@ class VonMisesParams(NamedTuple):
 
     direction: Floats
     concentration: Floats
-    #: Columns that have any spread; the others say nothing.
+    #: Columns with at least two distinct values; the others add nothing.
     known: Mask
 
 
-def _gap(terms: Floats) -> Floats:
+def _jensen_gap(terms: Floats) -> Floats:
     """1 - mean resultant length."""
     return np.asarray(1.0 - np.hypot(terms[:, ::2], terms[:, 1::2]))
 
 
 @dataclass(frozen=True)
-class VonMises(PooledRow, Family):
-    """Angles in radians: x | c ~ von Mises(direction, concentration), with one more row of the pooled terms.
+class VonMises(PseudoRowPrior, Family):
+    """Angles in radians: x | c ~ von Mises(direction, concentration).
 
-    A `prior` of one's own is such a row: its mean of cos x and of sin x.
+    Maximum likelihood, with one more row of the column's mean terms (none with estimate="mle"). `prior` replaces the
+    terms of this row: a mean of cos x and a mean of sin x.
     """
 
     name = "vonmises"
@@ -70,29 +78,30 @@ class VonMises(PooledRow, Family):
     prior: Any = None
 
     def __post_init__(self) -> None:
-        self.check_row(2)
+        self.check_pseudo_row(2)
 
     @property
     def support(self) -> Support:
-        """Any finite number, by its cosine and sine."""
+        """Any finite number; the views are cos x and sin x."""
         return replace(REAL, views=(COS, SIN))
 
     def find_problem(self, stats: Sums) -> Problem | None:
-        """Refuse angles that are all the same where there is no prior."""
-        return same_cells(self, stats, _gap(stats.mean), rounding(stats)[:, ::2])
+        """Report a class whose angles are all equal, if there is no prior."""
+        return constant_cells_problem(self, stats, _jensen_gap(stats.mean), rounding_error(stats)[:, ::2])
 
     def is_attainable(self, stats: Sums) -> Mask:
-        """No mean of terms is beyond what single cells have."""
-        return beyond(stats, _gap(stats.mean))
+        """True where the mean resultant length is at most 1."""
+        return is_gap_attainable(stats, _jensen_gap(stats.mean))
 
     def params(self, stats: Sums, class_weight: Floats) -> VonMisesParams:
-        """Direction and concentration of maximum likelihood, from the mean cosine and sine."""
-        pooled, joined = stats.pooled(), self.with_row(stats)
-        lost = forgotten(pooled)
-        blur = rounding(pooled)[:, ::2] + lost[:, ::2] + lost[:, 1::2]
-        gap, spread = with_spread(_gap(joined.mean), _gap(self.row(stats).x), self.share(joined), blur)
+        """Maximum likelihood direction and concentration, from the mean cosine and sine."""
+        pooled, joined = stats.pooled(), self.with_pseudo_row(stats)
+        forget_error = forgetting_error(pooled)
+        tolerance = rounding_error(pooled)[:, ::2] + forget_error[:, ::2] + forget_error[:, 1::2]
+        class_gap, row_gap = _jensen_gap(joined.mean), _jensen_gap(self.pseudo_row(stats).x)
+        gap, varies = floor_jensen_gap(class_gap, row_gap, self.pseudo_row_share(joined), tolerance)
         direction = np.arctan2(joined.x[:, 1::2], joined.x[:, ::2])
-        return VonMisesParams(direction, concentration_of(gap), spread & stats.known[::2])
+        return VonMisesParams(direction, concentration_of(gap), varies & stats.known[::2])
 
     def form(self, params: VonMisesParams) -> Linear:
         """Concentration cos(x - direction) - log(2 pi I0(concentration))."""
@@ -104,7 +113,7 @@ class VonMises(PooledRow, Family):
         )
 
     def landmarks(self, params: VonMisesParams) -> Floats:
-        """All around the circle, and closer together about the directions."""
+        """Points around the whole circle, and a finer grid about the mean directions."""
         near = np.linspace(-8.0, 8.0, 33)[:, None, None] / np.sqrt(np.maximum(params.concentration, 1.0))
         around = (params.direction + near + np.pi) % (2.0 * np.pi) - np.pi
         circle = np.linspace(-np.pi, np.pi, 33)[:, None, None] + 0.0 * params.direction

@@ -11,7 +11,7 @@ from scipy.special import gammaln
 from sunrise._common.arrays import Codes, Floats, Mask
 from sunrise.families.base import Family
 from sunrise.families.capabilities import Candidate
-from sunrise.families.priors import PooledRow
+from sunrise.families.pseudo_row import PseudoRowPrior
 from sunrise.forms.base import side_by_side
 from sunrise.forms.linear import Linear
 from sunrise.numerics.quadrature import MOST_COUNTS
@@ -52,11 +52,11 @@ class ZeroInflatedPoissonParams(NamedTuple):
 
 
 @dataclass(frozen=True)
-class ZeroInflatedPoisson(PooledRow, Candidate, Family):
+class ZeroInflatedPoisson(PseudoRowPrior, Candidate, Family):
     """Counts with additional zeros: x | c is 0 with probability `zeros`, else Poisson(rate).
 
     Maximum likelihood, with one more row of the column's mean terms (none with estimate="mle"). A column with fewer
-    zeros than a Poisson distribution has gets zeros = 0. A `prior` of one's own is such a row: its mean of x, and its
+    zeros than a Poisson distribution has gets zeros = 0. `prior` replaces the terms of this row: a mean of x and a
     share of zeros.
 
     >>> from sunrise import NaiveBayes
@@ -72,7 +72,7 @@ class ZeroInflatedPoisson(PooledRow, Candidate, Family):
     prior: Any = None
 
     def __post_init__(self) -> None:
-        self.check_row(2)
+        self.check_pseudo_row(2)
 
     @property
     def support(self) -> Support:
@@ -86,7 +86,7 @@ class ZeroInflatedPoisson(PooledRow, Candidate, Family):
 
     def params(self, stats: Sums, class_weight: Floats) -> ZeroInflatedPoissonParams:
         """The rate from the mean of the positive counts, the additional zeros from the share of all zeros."""
-        joined = self.with_row(stats)
+        joined = self.with_pseudo_row(stats)
         mean, positive = joined.mean[:, ::2], 1.0 - joined.mean[:, 1::2]
         some = positive > SMALL  # forgetting rows may leave rounding residue
         rate = rate_of(np.maximum(np.divide(mean, positive, out=np.ones_like(mean), where=some), 1.0 + 1e-9))
