@@ -76,9 +76,11 @@ def test_settings_may_change_but_not_what_shaped_the_statistics():
 def test_families_with_long_arrays_are_told_apart():
     a, b = np.ones(2000), np.ones(2000)
     b[1000] = 500.0
-    from sunrise.model.schema import _written
+    from sunrise.model.schema import _settings_key
 
-    assert repr(a) == repr(b) and _written(sr.Multinomial(alpha=a)) != _written(sr.Multinomial(alpha=b))
+    assert repr(a) == repr(b) and _settings_key(sr.Multinomial(alpha=a)) != _settings_key(
+        sr.Multinomial(alpha=b)
+    )
 
 
 def test_families_go_from_model_to_model():

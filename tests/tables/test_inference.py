@@ -361,7 +361,7 @@ def test_families_by_column_by_name_object_class_or_none():
         X, families={"a": "poisson", "b": Poisson(), "c": Poisson, "d": None, "e": "auto-fast"}
     )
     assert names == {"a": "poisson", "b": "poisson", "c": "poisson", "d": None, "e": "categorical"}
-    assert reasons["a"] == "given" and reasons["d"] == "left out as asked"
+    assert reasons["a"] == "given" and reasons["d"] == "left out by the user"
 
 
 def test_families_of_arrays_go_by_position():

@@ -67,7 +67,7 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
     def _set_state(self, settings: Settings, schema: Schema, stats: Stats, announced: Labels | None) -> None:
         """Take on new statistics."""
         for part, block in zip(schema.parts, stats.blocks, strict=True):
-            if problem := settings.settle(part.family).find_problem(block):
+            if problem := settings.with_defaults(part.family).find_problem(block):
                 names = getattr(self, "feature_names_in_", schema.names)
                 where = f"column {names[part.columns[problem.column]]!r}"
                 if problem.of_class is not None:
@@ -75,7 +75,9 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
                 raise ValueError(f"{where} {problem.text}")
         classes = stats.classes if announced is None else labels.union(announced, stats.classes)
         before = self.__dict__.get("_model")
-        calibration = None if before is None or before.calibration is None else before.calibration.stale_now()
+        calibration = (
+            None if before is None or before.calibration is None else before.calibration.mark_stale()
+        )
         model = FittedModel(settings, schema, stats, classes, calibration=calibration)
         self.__dict__.update(stats_=stats, classes_=classes, _announced=announced, _model=model)
         self.__dict__.pop("loo_score_", None)  # it belonged to the model before

@@ -17,7 +17,7 @@ from sunrise.data.align import align
 from sunrise.data.blocks import Batch, SparseBlock
 from sunrise.data.errors import refuse_no_rows
 from sunrise.data.frame import Frame, frame_of
-from sunrise.data.labels import MissingLabelError, labelled, target, target_or_none
+from sunrise.data.labels import MissingLabelError, encode_labels, encode_partial_labels, separate_labels
 from sunrise.data.weights import weights
 from sunrise.estimators.base import Estimator
 from sunrise.inference.calibration import calibration
@@ -95,7 +95,7 @@ class LearningMixin(Estimator):
             schema, stats = own_schema, own_stats
         self._set_state(settings, schema, stats, announced=None)
         if self._calibrate_as() is not None:
-            self._recalibrate(plain.left_out(self._model) if held_out is None else held_out)
+            self._recalibrate(plain.leave_one_out(self._model) if held_out is None else held_out)
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learn more rows: exactly `fit` on all rows so far.
@@ -206,10 +206,10 @@ class LearningMixin(Estimator):
     ) -> TrainingRows:
         """Read rows to learn from; `known` says that the columns were learned before."""
         who = type(self).__name__
-        table, y, label = labelled(who, X, self._read_table(X, fitting=not known), y)
+        table, y, label = separate_labels(who, X, self._read_table(X, fitting=not known), y)
         n_rows = table.n_rows
         try:
-            classes, codes = target(who, y, n_rows)
+            classes, codes = encode_labels(who, y, n_rows)
         except MissingLabelError:
             if getattr(self, "unlabelled", "error") != "em":
                 raise
@@ -218,7 +218,7 @@ class LearningMixin(Estimator):
                     "a label is missing, and only fit learns from rows without one: the classes of these rows depend "
                     "on all other rows. Drop them here."
                 ) from None
-            own, codes = target_or_none(who, y, n_rows)
+            own, codes = encode_partial_labels(who, y, n_rows)
             # Rows without a label are a class of their own, the last.
             codes = np.where(codes < 0, len(own), codes).astype(np.int32)
             weight = weights(sample_weight, n_rows)
@@ -290,7 +290,7 @@ class LearningMixin(Estimator):
         for part in self._model.parts:
             if problem := part.family.reader.update_problem(part.family):
                 raise ValueError(f"column {old.names[part.columns[0]]!r}: {problem}")
-        new = old.under(settings.families, type(self).__name__)
+        new = old.with_families(settings.families, type(self).__name__)
         return new, replace(self.stats_, blocks=new.regrouped(old, self.stats_.blocks))
 
     def _warn_of_a_poor_start(self, schema: Schema) -> None:
@@ -345,9 +345,9 @@ class LearningMixin(Estimator):
         """Fit the calibration to rows that are scored without themselves, and keep the score."""
         kind = self._calibrate_as() or ""
         if kind == "temperature" and type(rows) is LeaveOneOut:
-            rows = rows.enough()
-        self._set_calibration(calibration(replace(rows, fitted=self._model.uncalibrated), kind))
-        rows = replace(rows, fitted=self._model)
+            rows = rows.subsample()
+        self._set_calibration(calibration(replace(rows, model=self._model.uncalibrated), kind))
+        rows = replace(rows, model=self._model)
         self.__dict__["loo_score_"] = rows.score(rows.log_proba())
 
     @staticmethod

@@ -78,7 +78,7 @@ class SingleFamilyEstimator(NaiveBayes):
                 f"select needs settings that are the same for all columns: {by_column[0]} is one for each."
             )
         fitted, stats = self._model, self.stats_
-        schema, blocks = fitted.schema.narrowed(keep, stats.blocks)
+        schema, blocks = fitted.schema.select_columns(keep, stats.blocks)
         self.__dict__["n_features_in_"] = len(keep)
         if "feature_names_in_" in self.__dict__:
             self.__dict__["feature_names_in_"] = self.feature_names_in_[keep]

@@ -13,7 +13,7 @@ import numpy as np
 
 from sunrise._common.arrays import Floats
 from sunrise.data import write
-from sunrise.data.levels import plain
+from sunrise.data.levels import escape_newlines
 from sunrise.estimators.base import Estimator
 from sunrise.families.base import Family
 from sunrise.inference.posteriors import ByColumn, log_evidence_of
@@ -61,7 +61,7 @@ class Summary:
             ColumnSummary(name, None, choice.reason, None, {}, {})
             for name, choice in zip(names, fitted.schema.choices, strict=True)
         ]
-        for part, described, block in zip(fitted.parts, fitted.described, stats.blocks, strict=True):
+        for part, described, block in zip(fitted.parts, fitted.descriptions, stats.blocks, strict=True):
             observed = block.observed[:: len(part.family.fit_support.views)]
             for k, j in enumerate(part.columns):
                 missing = total - int(observed[k])
@@ -175,7 +175,7 @@ def _cut(text: str, width: int) -> str:
 
 def _aligned(rows: Iterable[tuple[str, ...]], sides: str) -> list[str]:
     """Rows of a table with its columns under each other."""
-    cut = [tuple(_cut(plain(cell), 70) for cell in row) for row in rows]
+    cut = [tuple(_cut(escape_newlines(cell), 70) for cell in row) for row in rows]
     widths = [max(map(len, column)) for column in zip(*cut, strict=True)]
     cells = [[f"{cell:{side}{w}}" for cell, side, w in zip(row, sides, widths, strict=True)] for row in cut]
     return ["  " + "  ".join(row).rstrip() for row in cells]
@@ -255,7 +255,7 @@ class SummaryMixin(Estimator):
         self._fitted_model("parameters_")
         names = self._columns()
         found: dict[str, dict[str, Floats]] = {}
-        for part, described in zip(self._model.parts, self._model.described, strict=True):
+        for part, described in zip(self._model.parts, self._model.descriptions, strict=True):
             found |= {names[j]: column for j, column in zip(part.columns, described, strict=True)}
         return found
 

@@ -195,7 +195,7 @@ class Kernel(Candidate, Family):
 
     def _on_scale(self, stats: Values) -> Values:
         """The values as kernels are put about them."""
-        return stats.on_scale(self.bounds.scale) if self.bounds.log else stats
+        return stats.on_scale(self.bounds.to_scale) if self.bounds.log else stats
 
     def _widths(self, scaled: Values) -> Floats:
         """Bandwidths of every class and column."""
@@ -274,7 +274,7 @@ class Kernel(Candidate, Family):
         self, stats: Values, form: Density, x: Floats, c: Codes, j: Positions, w: Floats
     ) -> Floats:
         """Log density of every cell for its own class without itself."""
-        u = self.bounds.scale(x)
+        u = self.bounds.to_scale(x)
         if self.grid is None:
             points, weights = x[:, None], w[:, None]
         else:
@@ -286,7 +286,7 @@ class Kernel(Candidate, Family):
         fitted = (held >= (1.0 - 1e-9) * weights).all(axis=1)
         if self.grid is None:  # the native sums take two points to remove
             points, weights = np.repeat(points, 2, axis=1), np.stack([w, 0.0 * w], axis=1)
-        own = form.sums.log_sums(c, j, u, (self.bounds.scale(points), weights))
+        own = form.sums.log_sums(c, j, u, (self.bounds.to_scale(points), weights))
         total = stats.observed_weight[c, j]
         n = without_dust(total - w, total)
         own = np.where(n > 0, own, -np.inf)
@@ -310,7 +310,7 @@ class Kernel(Candidate, Family):
 
     def log_base_measure(self, x: Floats) -> Floats:
         """How fast the scale of the kernels grows."""
-        return self.bounds.log_stretch(x)
+        return self.bounds.log_derivative(x)
 
     def landmarks(self, params: KernelParams) -> Floats:
         """Points a bandwidth apart, wherever kernels reach; the finest of them beside a bound."""
@@ -325,14 +325,14 @@ class Kernel(Candidate, Family):
 
     def _marks(self, x: Floats, width: float) -> Floats:
         if len(x) == 0:
-            x = self.bounds.scale(np.array([min(max(1.0, self.support.lowest), self.support.highest)]))
+            x = self.bounds.to_scale(np.array([min(max(1.0, self.support.lowest), self.support.highest)]))
         step = width
         while len(cells := np.unique(np.floor(x / step))) * 2 > _MOST_MARKS:
             step *= 2.0
         near = np.arange(-_REACH, _REACH + 2) if len(cells) * 8 < _MOST_MARKS else np.arange(2)
         marks = np.unique(np.concatenate([cells + k for k in near])) * step
         if self.bounds.log:
-            marks = self.bounds.back(marks)
+            marks = self.bounds.from_scale(marks)
         fine = width * 10.0 ** -np.arange(0.0, 12.0)
         for bound, side in ((self.bounds.lower, 1.0), (self.bounds.upper, -1.0)):
             if math.isfinite(bound) and not self.bounds.log:
@@ -356,7 +356,7 @@ class Kernel(Candidate, Family):
             for c in np.unique(of[common]):
                 rows = np.flatnonzero(common & (of == c))
                 drawn[rows, j] = _draw(pooled.values, pooled.width, c, j, len(rows), rng)
-        return np.clip(self.bounds.back(drawn), self.support.lowest, self.support.highest)
+        return np.clip(self.bounds.from_scale(drawn), self.support.lowest, self.support.highest)
 
     def describe(self, params: KernelParams) -> list[dict[str, Floats]]:
         """Bandwidths, and the weight of the cells."""

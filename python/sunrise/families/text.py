@@ -262,7 +262,7 @@ class Text(Candidate, Family):
         weight = self._weight[params.use]
         form: Any = self.model.form(params.words)
         form = form if (weight == 1.0).all() else form.times(weight)
-        return cast(Form, form if params.use.all() else form.among(params.use))
+        return cast(Form, form if params.use.all() else form.embed_columns(params.use))
 
     # Leaving documents out.
 
