@@ -383,7 +383,7 @@ def test_steps_are_logged(caplog):
     with caplog.at_level(logging.INFO, logger="sunrise"):
         sr.NaiveBayes("bernoulli", unlabelled="em", unlabelled_weight=1.0).fit(X, only(y, 60))
     assert "EM, weight 1, step 1: log-likelihood -" in caplog.text and "held out" in caplog.text
-    assert "of 240 rows moved" in caplog.text
+    assert "of 240 rows changed class" in caplog.text
 
 
 # Documents
@@ -427,5 +427,5 @@ def test_documents_of_constant_length():
     np.testing.assert_allclose(words.sums[:, words.words.tolist().index("three")], [0, 35])
     with pytest.raises(ValueError, match="total"):
         sr.TextNB(total=0).fit(texts, [0, 1, 1, 0, 0])
-    with pytest.raises(ValueError, match="other settings"):
+    with pytest.raises(ValueError, match="settings that have changed"):
         model.set_params(total=None).partial_fit(["one"], [0])

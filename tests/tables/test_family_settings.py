@@ -69,7 +69,7 @@ def test_settings_may_change_but_not_what_shaped_the_statistics():
     twice = {name: np.append(column, column) for name, column in table.items()}
     fresh = NaiveBayes({block: sr.Multinomial(alpha=5.0)}).fit(twice, np.append(y, y))
     np.testing.assert_allclose(model.predict_log_proba(table), fresh.predict_log_proba(table), rtol=1e-12)
-    with pytest.raises(ValueError, match="made with other settings: column 'w0' was multinomial"):
+    with pytest.raises(ValueError, match="settings that have changed: column 'w0' was multinomial"):
         model.set_params(families=dict.fromkeys(block, "poisson")).partial_fit(table, y)
 
 

@@ -90,27 +90,29 @@ class LeaveOneOut:
         stats, w = self.model.stats, self.fitted_weight
         self._refuse_rows((stats.rows[self.y] < (w > 0)) | (w > (1.0 + 1e-9) * stats.weight[self.y]))
         model, factors = self.model, row_factors(self.model, self.batch)
-        own, all_classes = self.own_log_prior, {}
+        own_scores, all_classes = self.own_log_prior, {}
         for k in range(len(model.parts)):
             factor = factors.get(k, np.ones(1))
             if self._changes_all_classes(k):
                 all_classes[k] = apply_weight(self._all_class_scores(k), factor[:, None])
             else:
-                own = own + apply_weight(self._own_class_scores(k), factor)
-        refit = np.isnan(own) | np.any([np.isnan(s).any(axis=1) for s in all_classes.values()], axis=0)
+                own_scores = own_scores + apply_weight(self._own_class_scores(k), factor)
+        refit = np.isnan(own_scores) | np.any([np.isnan(s).any(axis=1) for s in all_classes.values()], axis=0)
         refit &= w > 0
-        own = np.where(refit | self.is_only_row_of_class | (w == 0), -np.inf, own)
+        own_scores = np.where(refit | self.is_only_row_of_class | (w == 0), -np.inf, own_scores)
         if all_classes:
             total = np.tile(model.log_prior, (self.batch.n_rows, 1))
             for k in range(len(model.parts)):
                 if k not in all_classes:
                     total += by_row(block_scores(model, self.batch, k, model.forms[k]), factors.get(k))
-            total[np.arange(len(own)), self.y] = own
+            total[np.arange(len(own_scores)), self.y] = own_scores
             total += np.where((refit | (w == 0))[:, None], 0.0, sum(all_classes.values()))
             values, n_impossible = array.log_normalise(total, model.log_class_prior, "log_proba")
         else:
-            values, n_impossible = score_rows(model, self.batch, "log_proba", (self.y, own))
-            total = score_rows(model, self.batch, "joint", (self.y, own))[0] if n_impossible else values
+            values, n_impossible = score_rows(model, self.batch, "log_proba", (self.y, own_scores))
+            total = (
+                score_rows(model, self.batch, "joint", (self.y, own_scores))[0] if n_impossible else values
+            )
         if n_impossible:
             impossible = np.isneginf(total).all(axis=1)
             values[impossible] = self._prior(impossible)
@@ -126,15 +128,15 @@ class LeaveOneOut:
         x = array.read(self.batch.blocks[k], part.family.support, rows)
         views = (len(y), len(self.model.classes), len(part.columns), -1)
         if self._changes_all_classes(k):
-            every = self._all_class_cells(k, rows)
+            scores = self._all_class_cells(k, rows)
         else:
-            every = np.asarray(self.model.plain_forms[k].finite.cells(x).reshape(views).sum(axis=3))
-            every[np.arange(len(y)), y] = self._own_class_cells(k, rows)
+            scores = np.asarray(self.model.plain_forms[k].finite.cells(x).reshape(views).sum(axis=3))
+            scores[np.arange(len(y)), y] = self._own_class_cells(k, rows)
         positions = np.arange(self.batch.n_rows)[rows]
-        refit = np.isnan(every).any(axis=(1, 2)) | self._needs_refit(k)[rows]
+        refit = np.isnan(scores).any(axis=(1, 2)) | self._needs_refit(k)[rows]
         for at in np.flatnonzero(refit & self._is_removable[rows]).tolist():
-            every[at] = self._refit_cells(int(positions[at]), k)
-        return every
+            scores[at] = self._refit_cells(int(positions[at]), k)
+        return scores
 
     def column_scores(self) -> list[float]:
         """Return the mean leave-one-out log-probability of the classes under each single column, in schema order.
@@ -159,21 +161,21 @@ class LeaveOneOut:
                 scores = np.moveaxis(self.cells(k, rows) + prior[:, :, None], 1, 2)
                 impossible = np.asarray(np.isneginf(scores).all(axis=2))
                 scores = np.where(impossible[..., None], prior[:, None, :], scores)
-                own = np.take_along_axis(scores, y[:, None, None].astype(np.intp), axis=2)[:, :, 0]
-                log_p = own - log_sum_exp(scores, axis=2)
+                own_scores = np.take_along_axis(scores, y[:, None, None].astype(np.intp), axis=2)[:, :, 0]
+                log_p = own_scores - log_sum_exp(scores, axis=2)
                 total[columns] += (np.where(here > 0, log_p, 0.0) * here).sum(axis=0)
         return (total / weight.sum()).tolist()  # type: ignore[no-any-return]
 
     def block(self, k: int) -> Floats:
         """Return the uncalibrated scores of block k, rows x classes."""
         if self._changes_all_classes(k):
-            every = self._all_class_scores(k, weighted=False)
+            scores = self._all_class_scores(k, weighted=False)
         else:
-            every = block_scores(self.model, self.batch, k, self.model.plain_forms[k])
-            every[np.arange(len(every)), self.y] = self._own_class_scores(k)
-        for i in np.flatnonzero(np.isnan(every).any(axis=1) & self._is_removable).tolist():
-            every[i] = self._refit_cells(i, k).sum(axis=1)
-        return every
+            scores = block_scores(self.model, self.batch, k, self.model.plain_forms[k])
+            scores[np.arange(len(scores)), self.y] = self._own_class_scores(k)
+        for i in np.flatnonzero(np.isnan(scores).any(axis=1) & self._is_removable).tolist():
+            scores[i] = self._refit_cells(i, k).sum(axis=1)
+        return scores
 
     def _refit_cells(self, i: int, k: int) -> Floats:
         """Return the scores of the columns of block k for row i, without it, classes x columns; -inf if impossible."""
@@ -190,13 +192,13 @@ class LeaveOneOut:
         if isinstance(block, SparseBlock):
             rows = Cells.stored(block.canonical(), zeros=True)
             read, w = part.family.support.read, self.fitted_weight
-            own = score_sparse_rows(hook.score, read, rows, block.shape[1], self.y, w, weights)
-            return self._mark_refits(k, own)
+            own_scores = score_sparse_rows(hook.score, read, rows, block.shape[1], self.y, w, weights)
+            return self._mark_refits(k, own_scores)
         if isinstance(hook.form, Removal) and (weights == weights[0]).all():
             n_threads = engines.threads(model.n_jobs, block.shape[0] * block.shape[1])
             rest = model.supports[k], self.y, hook.form, n_threads
-            own = engines.current().leave_one_out_scores(block, *rest)
-            return self._mark_refits(k, weights[0] * own)
+            own_scores = engines.current().leave_one_out_scores(block, *rest)
+            return self._mark_refits(k, weights[0] * own_scores)
         if isinstance(hook.form, Table):
             scores = block_scores(model, self.batch, k, hook.form.times(weights))
             return scores[np.arange(len(scores)), self.y]
@@ -204,9 +206,9 @@ class LeaveOneOut:
         pieces = (apply_weight(piece, weights).sum(axis=1) for piece in cells)
         return self._mark_refits(k, np.concatenate([np.empty(0), *pieces]))
 
-    def _mark_refits(self, k: int, own: Floats) -> Floats:
+    def _mark_refits(self, k: int, own_scores: Floats) -> Floats:
         """Return the scores with NaN for rows that need a new estimate of the block; see `_needs_refit`."""
-        return np.where(self._needs_refit(k), np.nan, own)
+        return np.where(self._needs_refit(k), np.nan, own_scores)
 
     def _needs_refit(self, k: int) -> Mask:
         """Return the mask of rows with an observed cell in a column that has no observed cell in some class.

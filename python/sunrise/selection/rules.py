@@ -147,6 +147,6 @@ def profile_levels(column: Column, accumulator: Accumulator) -> ColumnProfile:
 
 def _dispersion(moments: Moments) -> tuple[float, float]:
     """Least and greatest ratio of variance to mean among the classes: about 1 for counts. One cell has no variance."""
-    some = ((moments.observed_weight > 1) | (moments.rows > 1)) & (moments.mean > 0)
-    ratio = (per_row(moments.squared_error, moments)[some] / moments.mean[some]).tolist()
+    usable = ((moments.observed_weight > 1) | (moments.rows > 1)) & (moments.mean > 0)
+    ratio = (per_row(moments.squared_error, moments)[usable] / moments.mean[usable]).tolist()
     return min(ratio, default=np.inf), max(ratio, default=np.inf)
