@@ -382,7 +382,7 @@ def test_steps_are_logged(caplog):
     X, y = bits(n=300)
     with caplog.at_level(logging.INFO, logger="sunrise"):
         sr.NaiveBayes("bernoulli", unlabelled="em", unlabelled_weight=1.0).fit(X, only(y, 60))
-    assert "EM, weight 1, step 1: log-likelihood -" in caplog.text and "held out" in caplog.text
+    assert "EM, weight 1, step 1: log-likelihood -" in caplog.text and "cross-validated" in caplog.text
     assert "of 240 rows changed class" in caplog.text
 
 
