@@ -28,7 +28,7 @@ def test_a_linear_form_and_an_explanation_can_be_pickled_and_shown():
     why = model.explain(X.head(3))
     assert "3 rows, 2 classes, 2 columns" in repr(why)
     assert why.text(0, of=1, against=0).startswith("1 rather than 0")
-    with pytest.raises(IndexError, match="no row 5"):
+    with pytest.raises(IndexError, match="row 5 does not exist"):
         why.text(5)
 
 

@@ -34,7 +34,7 @@ def test_classes_columns_reasons_and_missing_cells_are_printed(heart):
     assert "303 rows, 13 columns (1 left out), 6 of 3,636 cells missing" in lines[1]
     assert ["no", "164", "0.541"] in [line.split() for line in lines]
     by_name = {line.split()[0]: line for line in lines if line.strip()}
-    assert "left out as asked" in by_name["ecg"]
+    assert "left out by the user" in by_name["ecg"]
     assert by_name["age"].split()[1] == "poisson" and by_name["age"].endswith("given")
     assert by_name["vessels"].split()[2] == str(heart["vessels"].isna().sum()) == "4"
     shown = float(by_name["st_depression"].split("mean: ")[1].split()[0])

@@ -234,7 +234,7 @@ def test_other_settings_of_the_edges_need_another_fit_and_alpha_does_not():
     X, y = two_columns(200)
     model = NaiveBayes(Binned("width", 8)).fit(X, y)
     model.set_params(families=Binned("width", 5))
-    with pytest.raises(ValueError, match="made with other settings: column 0 was binned at"):
+    with pytest.raises(ValueError, match="settings that have changed: column 0 was binned at"):
         model.partial_fit(X, y)
     model.set_params(families=Binned("width", 8, alpha=0.5)).partial_fit(X, y)
     again = NaiveBayes(Binned("width", 8, alpha=0.5)).fit(np.vstack([X, X]), np.append(y, y))

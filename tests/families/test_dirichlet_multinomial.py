@@ -391,7 +391,7 @@ def test_what_it_has_not_is_said():
     assert np.isnan(NaiveBayes("dirichlet_multinomial").fit(x, y).log_evidence_)
     for call, text in {
         model.mutual_information: "Use multinomial",
-        model.to_linear: "not linear",
+        model.to_linear: "no linear form",
         lambda: model.select(2): "Use multinomial",
         lambda: model.posterior_["x0"]: "no conjugate posterior",
     }.items():

@@ -586,7 +586,7 @@ def test_intervals_have_no_width_beside_the_prior():
 
 def test_what_a_density_cannot_do_it_says():
     model = KernelNB().fit([[0.0], [1.0]], [0, 1])
-    with pytest.raises(ValueError, match="not linear"):
+    with pytest.raises(ValueError, match="no linear form"):
         model.to_linear()
     with pytest.raises(ValueError, match="no conjugate posterior"):
         NaiveBayes("kernel").fit({"x": [0.0, 1.0]}, [0, 1]).posterior_["x"]

@@ -106,9 +106,9 @@ def test_shared_variance_is_what_logistic_regression_converges_to():
 
 def test_missing_cells_and_wrong_questions_are_refused():
     line = GaussianNB().fit([[0.0], [1.0], [2.0]], [0, 1, 2]).to_linear()
-    with pytest.raises(ValueError, match="for complete rows"):
+    with pytest.raises(ValueError, match="cannot score rows with missing cells"):
         line.decision([[np.nan]])
-    with pytest.raises(ValueError, match="there are 3 classes: name two"):
+    with pytest.raises(ValueError, match="has 3 classes. Name two"):
         line.log_odds()
     np.testing.assert_allclose(line.log_odds(2, 0)[0], line.coef[2] - line.coef[0])
     with pytest.raises(ValueError, match="expecting 1 features"):

@@ -164,7 +164,7 @@ def test_levels_words_and_what_has_no_posterior():
     assert list(model.posterior_) == ["k", "w0", "w1", "g"] and len(model.posterior_) == 4
     with pytest.raises(ValueError, match="gamma has no conjugate posterior"):
         model.posterior_["g"]
-    with pytest.raises(KeyError, match="no column that the model uses"):
+    with pytest.raises(KeyError, match="does not use a column"):
         model.posterior_["q"]
     with pytest.raises(ValueError, match="no prior, so it has no posterior"):
         sr.GaussianNB().fit([[1.0], [2.0]], [0, 1]).posterior_["x0"]

@@ -149,7 +149,7 @@ def test_log_sum_exp(examples):
     scores = np.array([examples["murphy-3.73"]["data"]["b"]], dtype=float)
     model = MultinomialNB.from_parameters([[1.0], [1.0]], classes=[0, 1])
     for output, want in (("log_proba", "log_softmax"), ("proba", "softmax")):
-        close(array.normalise(scores, np.zeros(2), output)[0][0], expected[want]["float"])
+        close(array.log_normalise(scores, np.zeros(2), output)[0][0], expected[want]["float"])
     # The same numbers through the model: a token of log-probability -120 or -121.
     shifted = BernoulliNB.from_parameters([[math.exp(-120)], [math.exp(-121)]], classes=[0, 1])
     close(shifted.predict_log_proba([[1]])[0], expected["log_softmax"]["float"])
@@ -159,7 +159,7 @@ def test_log_sum_exp(examples):
 def test_log_sum_exp_where_exp_leaves_the_range(examples):
     for b in examples["murphy-logsumexp-extremes"]["data"]["b"]:
         scores = np.array([[float(v) for v in b]])
-        log_proba, impossible = array.normalise(scores, np.log([0.25, 0.75]), "log_proba")
+        log_proba, impossible = array.log_normalise(scores, np.log([0.25, 0.75]), "log_proba")
         assert impossible == np.isneginf(scores).all()
         if not impossible:
             assert np.exp(log_proba).sum() == pytest.approx(1, abs=1e-15)

@@ -377,8 +377,8 @@ def test_labels_must_be_one_for_every_row(make):
 
 def test_labels_that_are_none_or_of_another_shape_are_refused():
     refused(X, None, match="requires y")
-    refused(X, "nowhere", match="'nowhere', which is no column of X")
-    refused(np.c_[X["size"]], "nowhere", match="'nowhere', which is no column of X")
+    refused(X, "nowhere", match="'nowhere', but X has no column of this name")
+    refused(np.c_[X["size"]], "nowhere", match="'nowhere', but X has no column of this name")
     refused(sparse.csr_array(np.c_[X["size"]]), "nowhere", match="'nowhere'.*no column")
     refused(X, np.c_[Y, Y], match="1d array|shape")
     refused(X, pl.DataFrame({"p": Y, "q": Y}), match="label|shape|column")

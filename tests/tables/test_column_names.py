@@ -65,9 +65,9 @@ def test_names_that_are_almost_right_are_pointed_out():
     model = NaiveBayes().fit(X, Y)
     with pytest.raises(ValueError, match=r"column 'a' is missing.*Is 'A' meant to be 'a'\?"):
         model.predict(X.rename(columns={"a": "A"}))
-    with pytest.raises(ValueError, match=r"y is 'Label'.*Is it 'label'\?"):
+    with pytest.raises(ValueError, match=r"y is 'Label'.*Do you mean 'label'\?"):
         NaiveBayes().fit(X.assign(label=Y), "Label")
-    with pytest.raises(ValueError, match=r"Is it 'gaussian'\?"):
+    with pytest.raises(ValueError, match=r"Do you mean 'gaussian'\?"):
         NaiveBayes("gausian").fit(X, Y)
     with pytest.raises(ValueError, match=r"For one row pass a dict"):
         model.predict(X.iloc[0])

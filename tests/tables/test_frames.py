@@ -745,7 +745,7 @@ def test_classes_that_read_alike_stay_apart_in_a_frame():
 
 def test_a_frame_cannot_be_had_of_what_is_none(model):
     for table in (COLUMNS, OnlyStream(arrow())):
-        with pytest.raises(ValueError, match="X is no frame"):
+        with pytest.raises(ValueError, match="but X is a"):
             model.predict(table, as_frame=True)
 
 

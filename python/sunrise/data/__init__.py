@@ -1,1 +1,1 @@
-"""The one door for input: any table as columns, labels as codes, level names, blocks for the engines, error texts."""
+"""Input: reads any table into columns, labels into codes and columns into the blocks of the engines; error texts."""

@@ -1,4 +1,4 @@
-"""Columns: one column of a table, as the kernels read it."""
+"""Columns: one column of a table in the form that the native functions read."""
 
 from __future__ import annotations
 
@@ -11,31 +11,33 @@ import numpy as np
 from sunrise import _native
 from sunrise._common.arrays import Codes, Floats, Labels
 from sunrise._common.threads import threads
-from sunrise.data.levels import named
+from sunrise.data.levels import level_names
 
 
 class Levels(NamedTuple):
-    """The names of the levels of a column, and the position of every row's among them; -1 is missing."""
+    """Level names of a column, and for every row the position of its level; -1 is missing."""
 
     names: Labels
     codes: Codes
 
     @classmethod
     def of(cls, names: Labels, codes: Codes) -> Levels:
-        """Levels of which several may have one name (1 and "1")."""
+        """Return levels with distinct names; levels with the same name (1 and "1") become one."""
         if len(set(names.tolist())) == len(names):
             return cls(names, np.ascontiguousarray(codes, np.int32))
-        distinct, place = np.unique(names, return_inverse=True)
-        return cls(distinct, _native.map_codes(np.ascontiguousarray(codes, np.int32), place.astype(np.int32)))
+        distinct, position = np.unique(names, return_inverse=True)
+        return cls(
+            distinct, _native.map_codes(np.ascontiguousarray(codes, np.int32), position.astype(np.int32))
+        )
 
 
 @dataclass(frozen=True, eq=False)
 class Column:
     """One column of a table.
 
-    `kind` says what it holds: "number", "bool", "level", "mixed", or "empty" where no cell is there. `cells` is what
-    the native kernels read in place, a one-dimensional array or an Arrow column; strings among Python objects and
-    categories come with their `known` levels instead. `declared` are levels that are possible whether seen or not.
+    `kind` is the type of the cells: "number", "bool", "level", "mixed", or "empty" if all are missing. The native
+    functions read `cells` in place, a one-dimensional array or an Arrow column; Python strings and categories have
+    encoded levels (`known`) instead. `declared` levels are possible even if no row has them.
     """
 
     name: Any
@@ -44,52 +46,52 @@ class Column:
     cells: Any = None
     known: Levels | None = field(default=None, repr=False)
     declared: Labels | None = field(default=None, repr=False)
-    #: Documents as they came, where they are to be read as nothing else.
+    #: The documents, if the column can only be read as text.
     texts: Any = field(default=None, repr=False)
-    #: Of a column of kind "mixed": why it cannot be used unless levels are asked for.
+    #: For kind "mixed": the error text if the user did not ask for a categorical column.
     problem: str = ""
-    _counted: dict[Any, Any] = field(default_factory=dict, init=False, repr=False)
+    _word_counts: dict[Any, Any] = field(default_factory=dict, init=False, repr=False)
 
     @cached_property
     def levels(self) -> Levels:
-        """The column as levels, whatever it holds."""
-        return self._encoded(1)
+        """The column as levels; numbers and booleans become levels, too."""
+        return self._encode(1)
 
     def levels_by(self, n_jobs: int | None) -> Levels:
-        """The same, worked out by several threads."""
+        """Return `levels`, encoded by several threads."""
         if "levels" not in self.__dict__:
             # A string costs as much as a few numbers.
-            self.__dict__["levels"] = self._encoded(threads(n_jobs, 4 * self.n_rows))
+            self.__dict__["levels"] = self._encode(threads(n_jobs, 4 * self.n_rows))
         return self.levels
 
-    def _encoded(self, n_threads: int) -> Levels:
+    def _encode(self, n_threads: int) -> Levels:
         if self.known is not None:
             return self.known
         if self.kind == "empty":
-            return Levels(named([]), np.full(self.n_rows, -1, np.int32))
+            return Levels(level_names([]), np.full(self.n_rows, -1, np.int32))
         first, codes = _native.encode_column(self.cells, n_threads)
-        return Levels.of(named(self._values(first)), codes)
+        return Levels.of(level_names(self._values(first)), codes)
 
     def count_words(self, counter: Any, vocabulary: Any, n_jobs: int | None) -> Any:
-        """Count the words of the cells; counts by the column's own words are kept, so that they are made once."""
-        own = self._counted.get(counter)
-        if own is None or (vocabulary is not None and vocabulary is not own.vocabulary):
-            own = self._count_words(counter, vocabulary, n_jobs)
+        """Count the words of the cells. Counts with the vocabulary of this column are cached."""
+        counts = self._word_counts.get(counter)
+        if counts is None or (vocabulary is not None and vocabulary is not counts.vocabulary):
+            counts = self._count_words(counter, vocabulary, n_jobs)
             if vocabulary is None:
-                self._counted[counter] = own
-        return own
+                self._word_counts[counter] = counts
+        return counts
 
     def _count_words(self, counter: Any, vocabulary: Any, n_jobs: int | None) -> Any:
         if self.texts is not None:
             return counter.count(self.texts, vocabulary, n_jobs)
         if self.known is None and self.kind == "level":
             return counter.count(self.cells, vocabulary, n_jobs)
-        # Every distinct text is counted once; an additional missing one stands for missing cells.
+        # Each distinct text is counted once; the None at the end stands for missing cells (code -1).
         names, codes = self.levels
         return counter.count([*names, None], vocabulary, n_jobs).select_rows(codes)
 
     def _values(self, rows: Any) -> list[Any]:
-        """The cells of some rows as Python has them."""
+        """Return the cells of some rows as Python objects."""
         if isinstance(self.cells, np.ndarray):
             cells = self.cells[rows]
             return list(cells.astype(bool) if self.kind == "bool" else cells)
@@ -97,16 +99,16 @@ class Column:
         return [np.float32(value) for value in values] if self.cells.dtype == "Float32" else values
 
     def numbers(self, rows: Any = slice(None)) -> Floats:
-        """The cells of some rows as floats; NaN is missing."""
+        """Return the cells of some rows as floats; NaN is missing."""
         if isinstance(self.cells, np.ndarray):
             return np.asarray(self.cells[rows], dtype=np.float64)
-        places = np.arange(self.n_rows)[rows] if isinstance(rows, slice) else np.asarray(rows, np.int64)
-        return (
-            np.full(len(places), np.nan) if self.kind == "empty" else _native.take_numbers(self.cells, places)
-        )
+        positions = np.arange(self.n_rows)[rows] if isinstance(rows, slice) else np.asarray(rows, np.int64)
+        if self.kind == "empty":
+            return np.full(len(positions), np.nan)
+        return _native.take_numbers(self.cells, positions)
 
-    def shown(self, row: int) -> Any:
-        """A cell for people: a number, the name of a level, or None where it is missing."""
+    def display_value(self, row: int) -> Any:
+        """Return a cell for display: a number, a boolean or a level name; None if it is missing."""
         if self.texts is not None:
             return self.texts[row]
         if self.kind in ("level", "mixed", "empty"):

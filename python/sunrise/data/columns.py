@@ -1,4 +1,4 @@
-"""Columns of every library: pandas, polars, Arrow, NumPy and Python objects become `Column`."""
+"""Read a column of pandas, polars, Arrow, NumPy or Python objects into a `Column`."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from sunrise import _native
 from sunrise._common.arrays import Floats, Mask
 from sunrise.data.column import Column, Levels
 from sunrise.data.errors import refuse_dates, refuse_type
-from sunrise.data.levels import named
+from sunrise.data.levels import level_names
 
-#: Number types the kernels read in place.
+#: Number types that the native functions read in place.
 _PLAIN = frozenset(np.dtype(t) for t in ["f8", "f4", "i8", "i4", "i2", "i1", "u1", "u2", "u4", "u8"])
 
 
@@ -29,26 +29,26 @@ def library_of(X: Any) -> str | None:
 
 
 def readable(x: Any) -> bool:
-    """Whether the kernels can read an array in place: plain numbers, aligned, strides of whole cells."""
+    """True if the native functions can read an array in place: plain numbers, aligned, strides of whole cells."""
     if type(x) is not np.ndarray or x.dtype not in _PLAIN or not x.flags.aligned:
         return False
     return all(stride % x.itemsize == 0 for stride in x.strides)
 
 
 def in_place(x: NDArray[Any]) -> NDArray[Any]:
-    """The array itself if the kernels can read it, else a copy they can."""
+    """Return the array itself if the native functions can read it, else a copy that they can read."""
     if readable(x):
         return x
     if x.dtype.kind == "b":
         # Any byte but 0 is true; Rust, unlike NumPy, must never see a bool that is neither 0 nor 1.
         return np.not_equal(x.view(np.uint8), 0).astype(np.uint8)
-    kept = x.dtype.newbyteorder("=")
-    dtype = kept if kept in _PLAIN else np.dtype(np.float32 if kept == np.float16 else np.float64)
+    native = x.dtype.newbyteorder("=")
+    dtype = native if native in _PLAIN else np.dtype(np.float32 if native == np.float16 else np.float64)
     return np.require(x, dtype, ["C", "A"])
 
 
 def any_column(name: Any, values: Any) -> Column:
-    """A column of a dict: a series of any library, an array or a list."""
+    """Read a column of a dict: a series of any library, an array or a list."""
     library = library_of(values)
     if library == "pandas":
         return pandas_column(name, sys.modules["pandas"].Series(values))
@@ -59,14 +59,14 @@ def any_column(name: Any, values: Any) -> Column:
     if isinstance(values, np.ma.MaskedArray):
         values = fill_masked(values)
     if not isinstance(values, np.ndarray):
-        values = _listed(list(values))
+        values = _array_of_list(list(values))
     if values.ndim != 1:
         raise ValueError(f"column {name!r} must be one-dimensional; its shape is {values.shape}.")
     return numpy_column(name, values)
 
 
-def _listed(values: list[Any]) -> NDArray[Any]:
-    """A list as an array; NumPy would turn [1, "a"] into strings, and knows neither None nor lists within."""
+def _array_of_list(values: list[Any]) -> NDArray[Any]:
+    """Return a list as an array of numbers or objects: NumPy itself would turn [1, "a"] into strings."""
     if all(type(value) is float or type(value) is int for value in values):
         try:
             return np.asarray(values) if values else np.empty(0)
@@ -81,7 +81,7 @@ def pandas_column(name: Any, series: Any) -> Column:
     """Read a column of a pandas frame."""
     dtype = series.dtype
     if hasattr(dtype, "categories"):
-        names = named(dtype.categories)
+        names = level_names(dtype.categories)
         levels = Levels.of(names, series.cat.codes.to_numpy())
         return Column(name, "level", len(series), known=levels, declared=names)
     if isinstance(dtype, np.dtype):
@@ -116,7 +116,7 @@ def arrow_column(name: Any, values: Any, declared: Any = None) -> Column:
     column = column_of_arrow(name, cells)
     if declared is None:
         return column
-    return Column(name, "level", column.n_rows, column.cells, declared=named(declared))
+    return Column(name, "level", column.n_rows, column.cells, declared=level_names(declared))
 
 
 def column_of_arrow(name: Any, cells: _native.ArrowColumn) -> Column:
@@ -146,7 +146,7 @@ def numpy_column(name: Any, values: NDArray[Any]) -> Column:
             values, kind = np.char.decode(values, "utf-8"), "U"
         except UnicodeDecodeError as error:
             raise ValueError(
-                f"column {name!r} holds bytes that are no text: {error}. Decode it before."
+                f"column {name!r} holds bytes that are not UTF-8 text: {error}. Decode the column to strings first."
             ) from None
     if kind == "U":
         values, kind = values.astype(object), "O"
@@ -156,51 +156,51 @@ def numpy_column(name: Any, values: NDArray[Any]) -> Column:
 
 
 def _object_column(name: Any, values: NDArray[Any]) -> Column:
-    """Python objects: all text, all numbers, or all yes and no; whatever is missing is left out."""
+    """Read Python objects: cells that are not missing must all be strings, all numbers or all booleans."""
     n, coded = len(values), _native.encode_objects(values)
     if coded is None:
-        there = np.fromiter((not is_missing(value) for value in values), bool, n)
-        kinds = [_kind_of(name, value) if here else "" for value, here in zip(values, there, strict=True)]
+        observed = np.fromiter((not is_missing(value) for value in values), bool, n)
+        kinds = [_kind_of(name, value) if here else "" for value, here in zip(values, observed, strict=True)]
         present = dict.fromkeys(kind for kind in kinds if kind)
         if len(present) > 1:
             (one, other), rows = list(present)[:2], {kind: kinds.index(kind) for kind in present}
             return _mixed_column(
                 name,
                 values,
-                there,
+                observed,
                 f"column {name!r} mixes {one}s ({values[rows[one]]!r} in row {rows[one]}) and {other}s "
-                f"({values[rows[other]]!r} in row {rows[other]}). Make it one of them, for example strings with "
-                f'astype(str), and missing cells None; or say families={{{name!r}: "categorical"}}.',
+                f"({values[rows[other]]!r} in row {rows[other]}). Convert it to one type, for example strings with "
+                f'astype(str), and missing cells to None; or pass families={{{name!r}: "categorical"}}.',
             )
         kind = next(iter(present), None)
-        # Strings that Rust cannot hold (lone surrogates).
-        distinct = {value: k for k, value in enumerate(dict.fromkeys(values[there].tolist()))}
-        codes = np.array([distinct[v] if h else -1 for v, h in zip(values, there, strict=True)], np.int32)
+        # Strings that Rust cannot hold (lone surrogates) are encoded here.
+        distinct = {value: k for k, value in enumerate(dict.fromkeys(values[observed].tolist()))}
+        codes = np.array([distinct[v] if h else -1 for v, h in zip(values, observed, strict=True)], np.int32)
         texts = list(distinct)
         if kind in _NUMBERS:
-            numbers = _numbers(name, values, there, kind)
-            # Floats do not tell large integers apart; their names do.
+            numbers = _numbers(name, values, observed, kind)
+            # Floats cannot represent large integers exactly; level names can.
             large = any(isinstance(value, int) and abs(value) > 2**53 for value in texts)
-            known = Levels.of(named(texts), codes) if large else None
+            known = Levels.of(level_names(texts), codes) if large else None
             return Column(name, "bool" if kind == "bool" else "number", n, numbers, known)
     else:
         first, codes = coded
         texts = values[first].tolist()
     if not texts:
         return Column(name, "empty", n)
-    return Column(name, "level", n, known=Levels.of(named(texts), codes))
+    return Column(name, "level", n, known=Levels.of(level_names(texts), codes))
 
 
-def _mixed_column(name: Any, values: NDArray[Any], there: Mask, problem: str) -> Column:
-    """Cells of several types, which are read as levels, and only if the user asks for that."""
-    names = named(values[there])
-    distinct, place = np.unique(names, return_inverse=True)
+def _mixed_column(name: Any, values: NDArray[Any], observed: Mask, problem: str) -> Column:
+    """Read cells of several types as levels; `problem` is the error text unless the user asks for categories."""
+    names = level_names(values[observed])
+    distinct, position = np.unique(names, return_inverse=True)
     codes = np.full(len(values), -1, np.int32)
-    codes[there] = place
+    codes[observed] = position
     return Column(name, "mixed", len(values), known=Levels(distinct, codes), problem=problem)
 
 
-#: Kinds of objects that become numbers, and how.
+#: Kinds of objects that become numbers, and the conversion to float.
 _NUMBERS: dict[str, Callable[[Any], float]] = {
     "number": float,
     "bool": float,
@@ -208,13 +208,15 @@ _NUMBERS: dict[str, Callable[[Any], float]] = {
 }
 
 
-def _numbers(name: Any, values: NDArray[Any], there: Mask, kind: str) -> Floats:
-    """Objects as floats; NaN is missing."""
+def _numbers(name: Any, values: NDArray[Any], observed: Mask, kind: str) -> Floats:
+    """Return objects as floats; NaN is missing."""
     numbers = np.full(len(values), np.nan)
     try:
-        numbers[there] = [_NUMBERS[kind](value) for value in values[there]]
+        numbers[observed] = [_NUMBERS[kind](value) for value in values[observed]]
     except OverflowError:
-        raise ValueError(f"column {name!r} holds numbers beyond the range of floats. Rescale it.") from None
+        raise ValueError(
+            f"column {name!r} holds numbers beyond the range of floats. Rescale the column."
+        ) from None
     return numbers
 
 
@@ -229,14 +231,14 @@ def _kind_of(name: Any, value: Any) -> str:
         return "duration"
     if isinstance(value, datetime.date | datetime.time | np.datetime64):
         refuse_dates(f"column {name!r}")
-    # scikit-learn's checks ask for this very kind of error where a cell is no scalar.
+    # scikit-learn's checks expect this kind of error for a cell that is not a scalar.
     raise TypeError(
         f"column {name!r}: argument must be a string or a number, not {value!r}. A cell is one value."
     )
 
 
 def fill_masked(X: Any) -> NDArray[Any]:
-    """A masked array with its masked cells missing."""
+    """Return a masked array as a plain array; masked cells become NaN or None."""
     if not np.ma.getmaskarray(X).any():
         return np.asarray(X.data)
     if X.dtype.kind in "iuf":
@@ -245,12 +247,12 @@ def fill_masked(X: Any) -> NDArray[Any]:
 
 
 def is_missing(value: Any) -> bool:
-    """Whether a Python object stands for nothing: None, NaN, NaT or pd.NA."""
+    """True if a Python object means missing: None, NaN, NaT or pd.NA."""
     if isinstance(value, float | np.floating | np.datetime64 | np.timedelta64):
         return bool(value != value)
     return value is None or type(value).__name__ in ("NAType", "NaTType")
 
 
 def durations(X: NDArray[Any]) -> Floats:
-    """Durations as numbers: seconds."""
+    """Return durations in seconds."""
     return np.asarray(X / np.timedelta64(1, "s"))

@@ -37,7 +37,7 @@ def refuse_cell(who: str, names: Any, fault: tuple[str, int, int, float], suppor
     where, shown = place(names, row, column // len(support.views)), f"{value:g}"
     wanted = f"A cell must be {support.text}, or NaN for missing"
     if support is LEVELS and why == "below":
-        wanted += " or unknown; an OrdinalEncoder can be told so with unknown_value=np.nan"
+        wanted += " or unknown; set unknown_value=np.nan in an OrdinalEncoder"
     if why == "below" and support.lowest == 0.0:
         why = "negative"
     texts = {

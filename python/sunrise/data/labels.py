@@ -1,4 +1,4 @@
-"""Labels: the target column of a fit, from any kind of input to sorted classes and codes."""
+"""Labels: read the target column from any kind of input into sorted classes and class codes."""
 
 from __future__ import annotations
 
@@ -19,42 +19,42 @@ from sunrise.data.frame import Frame, is_single
 
 
 def is_name(y: Any, table: Frame) -> bool:
-    """Whether y is the name of a column rather than labels."""
+    """True if y is the name of a column, False if y holds the labels."""
     return isinstance(y, str) or ((np.isscalar(y) or isinstance(y, tuple)) and y in table.names)
 
 
-def labelled(who: str, X: Any, table: Frame, y: Any) -> tuple[Frame, Any, Any]:
-    """The table without its labels, the labels, and the name of their column where they came by it."""
-    record = isinstance(X, dict) and all(map(is_single, X.values()))
-    if record and np.isscalar(y) and y not in table.names:
+def separate_labels(who: str, X: Any, table: Frame, y: Any) -> tuple[Frame, Any, Any]:
+    """Return the table without its label column, the labels, and the name of the label column if it is known."""
+    is_record = isinstance(X, dict) and all(map(is_single, X.values()))
+    if is_record and np.isscalar(y) and y not in table.names:
         y = [y]  # the label of one record
     if is_name(y, table):
-        return _with_columns(who, table.without(y)), label_column(X, table, y), y
+        return _require_columns(who, table.without(y)), label_column(X, table, y), y
     name = getattr(y, "name", None)
     if name is not None and name in table.names and hasattr(y, "equals"):
-        inside = label_column(X, table, name)
-        if type(inside) is type(y) and inside.equals(y):
+        same_name = label_column(X, table, name)
+        if type(same_name) is type(y) and same_name.equals(y):
             raise ValueError(
-                f"column {name!r} of X holds the labels themselves. Drop it, or pass y={name!r} to take the labels "
-                "from there."
+                f"column {name!r} of X holds the labels themselves. Drop it, or pass y={name!r} to read the labels "
+                "from X."
             )
     label = name if isinstance(name, str) and name and name not in table.names else None
-    return _with_columns(who, table), y, label
+    return _require_columns(who, table), y, label
 
 
-def _with_columns(who: str, table: Frame) -> Frame:
+def _require_columns(who: str, table: Frame) -> Frame:
     if not len(table.names):
         refuse_no_columns(who, table.n_rows)
     return table
 
 
 def label_column(X: Any, table: Frame, name: Any) -> Any:
-    """The column of labels that is called so."""
+    """Return the labels in a column of X; raise if X has no column with this name."""
     if name not in table.names:
-        close = closest(name, table.names)
+        similar = closest(name, table.names)
         raise ValueError(
-            f"y is {name!r}, which is no column of X. "
-            + (f"Is it {close!r}? " if close is not None else "")
+            f"y is {name!r}, but X has no column of this name. "
+            + (f"Do you mean {similar!r}? " if similar is not None else "")
             + "Pass the labels themselves, or the name of X's label column."
         )
     at = table.names.index(name)
@@ -70,66 +70,67 @@ def label_column(X: Any, table: Frame, name: Any) -> Any:
     if column.known is None:
         return column.cells
     labels = np.full(table.n_rows, None, dtype=object)
-    there = column.known.codes >= 0
-    labels[there] = column.known.names[column.known.codes[there]]
+    present = column.known.codes >= 0
+    labels[present] = column.known.names[column.known.codes[present]]
     return labels
 
 
-def target(who: str, y: Any, n_rows: int) -> tuple[Labels, Codes]:
-    """Read a column of labels: the classes, sorted, and the code of every row."""
+def encode_labels(who: str, y: Any, n_rows: int) -> tuple[Labels, Codes]:
+    """Return the sorted classes and the class code of every row."""
     if y is None:
         raise ValueError(
             f"{who} requires y to be passed, but the target y is None. Pass one label for every row of X."
         )
     if isinstance(y, str):
         raise ValueError(
-            f"y is {y!r}, and {who} takes the labels themselves, no column of X by name: NaiveBayes does, of a frame."
+            f"y is {y!r}, but {who} does not accept the name of a column. Pass the labels themselves, or use "
+            "NaiveBayes, which accepts the name of the label column of a data frame."
         )
-    if (found := arrow_target(y, n_rows)) is not None:
-        return found
+    if (encoded := encode_arrow_labels(y, n_rows)) is not None:
+        return encoded
     if not (type(y) is np.ndarray and y.ndim == 1):
         y = column_or_1d(labels.as_array(y), warn=True)
     _refuse_other_length(len(y), n_rows)
     if y.dtype.kind in "fcOmM" or y.dtype.kind not in "biuUS":
-        y = _careful_labels(y)
+        y = _check_labels(y)
     return labels.encode(y)
 
 
 class MissingLabelError(ValueError):
-    """Some rows have no label; `missing` says which."""
+    """Error for rows without a label; `missing` is the mask of these rows."""
 
     def __init__(self, missing: Mask) -> None:
         super().__init__(
             f"Input y contains NaN: the label in row {int(np.argmax(missing))} is missing. Drop the rows without a "
-            'label, fill it in, or fit NaiveBayes or TextNB with unlabelled="em", which learns from such rows, too.'
+            'label, fill in the labels, or fit NaiveBayes or TextNB with unlabelled="em" to learn from unlabelled rows.'
         )
         self.missing = missing
 
 
-def target_or_none(who: str, y: Any, n_rows: int) -> tuple[Labels, Codes]:
-    """Read a column of labels some of which may be missing: their code is -1."""
+def encode_partial_labels(who: str, y: Any, n_rows: int) -> tuple[Labels, Codes]:
+    """Return the sorted classes and the class code of every row; a missing label has code -1."""
     try:
-        return target(who, y, n_rows)
+        return encode_labels(who, y, n_rows)
     except MissingLabelError as error:
         missing = error.missing
     if missing.all():
         raise ValueError(
-            "no row has a label: the classes have to be named by some. Give at least one row of each class its label."
+            "no row has a label, so the classes are unknown. Label at least one row of each class."
         )
-    there = np.flatnonzero(~missing)
-    some = _some(y, there)
-    if getattr(getattr(some, "dtype", None), "kind", "") == "O" and not any(
-        isinstance(label, str) for label in some
+    rows = np.flatnonzero(~missing)
+    present = _select_rows(y, rows)
+    if getattr(getattr(present, "dtype", None), "kind", "") == "O" and not any(
+        isinstance(label, str) for label in present
     ):
-        some = labels.as_array(list(some))  # numbers were objects for the sake of those that are missing
-    classes, known = target(who, some, len(there))
+        present = labels.as_array(list(present))  # numbers are objects only because others are missing
+    classes, present_codes = encode_labels(who, present, len(rows))
     codes = np.full(n_rows, -1, np.int32)
-    codes[there] = known
+    codes[rows] = present_codes
     return classes, codes
 
 
-def _some(y: Any, rows: Positions) -> Any:
-    """The labels of some rows, of the kind they are."""
+def _select_rows(y: Any, rows: Positions) -> Any:
+    """Return the labels of some rows in the container type of y."""
     if hasattr(y, "iloc"):
         return y.iloc[rows]
     if hasattr(y, "gather"):
@@ -148,7 +149,7 @@ def _refuse_other_length(n_labels: int, n_rows: int) -> None:
 
 
 def _arrow_of(y: Any) -> _native.ArrowColumn | None:
-    """Labels as an Arrow column, where that is what they are."""
+    """Return labels as an Arrow column; None if y is not stored in Arrow format."""
     library = library_of(y)
     if isinstance(y, _native.ArrowColumn):
         return y
@@ -163,51 +164,51 @@ def _arrow_of(y: Any) -> _native.ArrowColumn | None:
         return None
 
 
-def arrow_target(y: Any, n_rows: int) -> tuple[Labels, Codes] | None:
-    """Labels of an Arrow column: only the different ones become Python's. None where it is not for Arrow."""
+def encode_arrow_labels(y: Any, n_rows: int) -> tuple[Labels, Codes] | None:
+    """Encode labels in Arrow format without converting every label to Python; None if y is not in Arrow format."""
     column = _arrow_of(y)
     if column is None:
         return None
     _refuse_other_length(len(column), n_rows)
     if column.kind == "date" and hasattr(y, "to_numpy"):
         days = y.to_numpy(**({"zero_copy_only": False} if library_of(y) == "pyarrow" else {}))
-        return labels.encode(_careful_labels(np.asarray(days)))
+        return labels.encode(_check_labels(np.asarray(days)))
     if column.kind == "null":
         _refuse_missing_label(np.ones(n_rows, bool))
     if column.kind not in ("number", "bool", "text"):
-        raise ValueError(f"Unknown label type: {column.kind}. Labels are strings, numbers or yes and no.")
+        raise ValueError(f"Unknown label type: {column.kind}. Labels must be strings, numbers or booleans.")
     first, codes = _native.encode_column(column, threads(None, 4 * n_rows))
     _refuse_missing_label(codes < 0)
     values = column.take(first.tolist())
     plain = column.dtype.lower() if column.dtype.lower() in np.sctypeDict else None
     distinct = np.array(values, dtype=object if column.kind == "text" else plain)
-    classes = labels.sort(_careful_labels(distinct) if distinct.dtype.kind == "f" else distinct)
+    classes = labels.sort(_check_labels(distinct) if distinct.dtype.kind == "f" else distinct)
     return classes, _native.map_codes(codes, labels.locate(classes, distinct).astype(np.int32))
 
 
-def _careful_labels(y: NDArray[Any]) -> NDArray[Any]:
-    """Labels that may be missing, or numbers with fractions."""
+def _check_labels(y: NDArray[Any]) -> NDArray[Any]:
+    """Return the labels; raise if any is missing, infinite, fractional or not a scalar."""
     if y.dtype.kind == "f":
         _refuse_missing_label(np.isnan(y))
         if not np.isfinite(y).all():
             raise ValueError(
                 f"Input y contains infinity or a value too large for {y.dtype!r}: label {y[~np.isfinite(y)][0]} "
-                f"in row {int(np.argmin(np.isfinite(y)))}. Labels name classes."
+                f"in row {int(np.argmin(np.isfinite(y)))}. A label must be finite."
             )
         if (y != np.floor(y)).any():
-            check_classification_targets(y)  # says "continuous"
+            check_classification_targets(y)  # raises with scikit-learn's text, "continuous"
     elif y.dtype.kind == "O":
-        if (coded := _native.encode_objects(y)) is not None:  # strings, which need no more care
+        if (coded := _native.encode_objects(y)) is not None:  # strings only
             _refuse_missing_label(coded[1] < 0)
             return y
         _refuse_missing_label(np.fromiter(map(is_missing, y), bool, len(y)))
         if any(isinstance(v, list | np.ndarray | dict | set) for v in y):
             raise ValueError(
-                "Unknown label type: unknown. A label must be one value a class can be named by: "
-                f"{next(v for v in y if isinstance(v, list | np.ndarray | dict | set))!r} is not."
+                "Unknown label type: unknown. A label must be a single value, not "
+                f"{next(v for v in y if isinstance(v, list | np.ndarray | dict | set))!r}."
             )
         if all(isinstance(v, float | np.floating) for v in y):
-            return _careful_labels(y.astype(float))
+            return _check_labels(y.astype(float))
     elif y.dtype.kind in "mM":
         _refuse_missing_label(np.isnat(y))
     else:

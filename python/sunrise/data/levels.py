@@ -1,4 +1,4 @@
-"""Levels: what the categories of a column are called."""
+"""Level names: the names of the categories of a column."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import numpy as np
 
 from sunrise._common.arrays import Labels
 
-#: The level of a missing cell, in columns where missing is a level.
+#: Name of the level of missing cells, in columns where missing counts as a level.
 MISSING = "(missing)"
 
 
 def name_of(value: Any) -> str:
-    """The name of a level: 1, 1.0 and "1" are one.
+    """Return the name of a level; 1, 1.0 and "1" have the same name.
 
     >>> [name_of(value) for value in (1, 1.0, "1", 0.5, True)]
     ['1', '1', '1', '0.5', 'True']
@@ -24,8 +24,8 @@ def name_of(value: Any) -> str:
     return str(value)
 
 
-def named(values: Iterable[Any]) -> Labels:
-    """The names of many levels, in an array."""
+def level_names(values: Iterable[Any]) -> Labels:
+    """Return the names of levels as an array of strings."""
     names = [name_of(value) for value in values]
     array = np.empty(len(names), dtype=object)
     array[:] = names
@@ -33,7 +33,7 @@ def named(values: Iterable[Any]) -> Labels:
 
 
 def natural(name: str) -> tuple[bool, float, str]:
-    """Sort key that shows 2 before 10, and numbers before words.
+    """Return a sort key that puts 2 before 10, and numbers before words.
 
     >>> sorted(["10", "b", "2"], key=natural)
     ['2', '10', 'b']
@@ -53,17 +53,17 @@ def count_numbers(names: Iterable[str]) -> int:
     return sum(not natural(name)[0] for name in names)
 
 
-def plain(name: str) -> str:
-    """A name on one line.
+def escape_newlines(name: str) -> str:
+    """Return a name on one line, for printed tables.
 
-    >>> plain("two\\nlines")
+    >>> escape_newlines("two\\nlines")
     'two\\\\nlines'
     """
     return name.replace("\n", "\\n").replace("\r", "\\r").replace("\t", " ")
 
 
 def cell_of(level: str, kind: str) -> Any:
-    """The cell that a level stands for: a number or a boolean that was known by its name, or the name.
+    """Return the cell value of a level: a number, a boolean or the name itself, by the kind of its column.
 
     >>> cell_of("2", "number"), cell_of("True", "bool"), cell_of("2", "level")
     (2, True, '2')

@@ -1,4 +1,4 @@
-"""A look at a column: what there is to know of it before its family is chosen."""
+"""The profile of a column: the properties from which its family is chosen."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 
 @dataclass(frozen=True)
 class ColumnProfile:
-    """What a column looks like; rows count by their weight, but those that are there at least once.
+    """Properties of a column. Rows count by their weight; a row with a positive weight counts at least once.
 
     >>> ColumnProfile("number", cells=3, distinct=2, low=0.0, high=7.0, whole=True).counts
     True
@@ -19,23 +19,26 @@ class ColumnProfile:
 
     #: "bool", "level", "number", or "sparse" for a sparse matrix as a whole.
     kind: str
-    #: Observed cells.
+    #: Number of observed cells.
     cells: float
-    #: Different ones among them; for numbers, counted up to 21.
+    #: Number of distinct values; for numbers, counted up to 21.
     distinct: int
     low: float = float("nan")
     high: float = float("nan")
     whole: bool = False
-    #: Whole numbers, all different, that may be the numbers of the rows.
+    #: True for distinct whole numbers without large gaps, which may be row numbers.
     numbering: bool = False
-    #: Of levels: words and characters of a cell, on average.
+    #: For levels: mean number of words and of characters of a cell.
     words: float = 0.0
     characters: float = 0.0
-    #: Of levels: how many are called by a number.
+    #: For levels: how many level names are numbers.
     numbers: int = 0
-    #: Of a sparse matrix: True if all cells are 0 or 1.
+    #: For a sparse matrix: True if all cells are 0 or 1.
     is_binary: bool = False
-    spread: Callable[[], tuple[float, float]] = field(default=lambda: (float("nan"),) * 2, repr=False)
+    #: Returns the least and the greatest ratio of variance to mean within a class; called only if a rule needs it.
+    compute_dispersion: Callable[[], tuple[float, float]] = field(
+        default=lambda: (float("nan"),) * 2, repr=False
+    )
 
     @property
     def traits(self) -> set[str]:
@@ -46,25 +49,25 @@ class ColumnProfile:
 
     @property
     def counts(self) -> bool:
-        """Whether it may be counts: whole numbers from 0."""
+        """True if the column may hold counts: whole numbers from 0."""
         return self.whole and self.low >= 0
 
     @cached_property
     def dispersion(self) -> tuple[float, float]:
-        """Variance over mean, of the class where it is least and of that where it is most."""
-        return self.spread()
+        """Least and greatest ratio of variance to mean among the classes."""
+        return self.compute_dispersion()
 
     @property
     def numbers_text(self) -> str:
-        """A hint where most of many levels are numbers that came as text."""
+        """A hint for messages if more than 20 levels, and most of the levels, are numbers stored as text."""
         if self.numbers <= 20 or self.numbers < 0.8 * self.distinct:
             return ""
         return f", {self.numbers} of them numbers written as text"
 
     @property
     def dispersion_text(self) -> str:
-        """The same in words."""
+        """The dispersion in words, for the reason of a choice."""
         low, high = self.dispersion
         if np.isinf(low):
-            return "of which no class has two"
+            return "with fewer than two cells in every class"
         return f"with variance {low:.2g} to {high:.2g} times the mean"

@@ -1,4 +1,4 @@
-"""Weights of the rows."""
+"""Reads and checks `sample_weight`."""
 
 from __future__ import annotations
 
@@ -10,13 +10,11 @@ from sunrise._common.arrays import Floats
 
 
 def weights(sample_weight: Any, n_rows: int) -> Floats | None:
-    """Read the weights of the rows; None means 1 each."""
+    """Return the weights of the rows as floats; None means weight 1 for every row."""
     if sample_weight is None:
         return None
     if isinstance(sample_weight, str):
-        raise ValueError(
-            f"sample_weight is {sample_weight!r}. Pass the weights themselves, one for every row."
-        )
+        raise ValueError(f"sample_weight is {sample_weight!r}. Pass an array with one weight for every row.")
     weight = np.asarray(sample_weight, dtype=np.float64)
     if weight.ndim == 0:
         weight = np.full(n_rows, weight)
@@ -30,7 +28,7 @@ def weights(sample_weight: Any, n_rows: int) -> Floats | None:
     if (weight < 0).any():
         raise ValueError(
             f"sample_weight is negative in row {int(np.argmax(weight < 0))}: {weight.min():g}. "
-            "A weight is 0 or more; to take rows back out of a model use forget()."
+            "A weight must be 0 or more; use forget() to remove rows from a model."
         )
     if not weight.any():
         raise ValueError(

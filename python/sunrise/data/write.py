@@ -1,4 +1,4 @@
-"""Results in the caller's kind of frame."""
+"""Returns results as a data frame of the caller's library."""
 
 from __future__ import annotations
 
@@ -10,26 +10,28 @@ from sunrise.data.columns import library_of
 
 
 def frame(library: Any, columns: dict[Any, Any], index: Any = None) -> Any:
-    """A frame of that library with these columns.
+    """Return a data frame of a library with these columns.
 
     >>> frame("pandas", {"a": [1, 2]})["a"].tolist()
     [1, 2]
     """
-    called = {name: str(name) for name in columns}
-    if len(set(called.values())) < len(called):  # 1 and "1"
-        called = {name: repr(name) for name in columns}
-    made = nw.from_dict({called[name]: cells for name, cells in columns.items()}, backend=library).to_native()
-    if library == "pandas":  # whose columns may be called anything
-        made.columns = list(columns)
-        made.index = made.index if index is None else index
-    return made
+    unique = {name: str(name) for name in columns}
+    if len(set(unique.values())) < len(unique):  # 1 and "1"
+        unique = {name: repr(name) for name in columns}
+    result = nw.from_dict(
+        {unique[name]: cells for name, cells in columns.items()}, backend=library
+    ).to_native()
+    if library == "pandas":  # pandas allows any object as a column name
+        result.columns = list(columns)
+        result.index = result.index if index is None else index
+    return result
 
 
-def like(X: Any, columns: dict[Any, Any]) -> Any:
-    """A frame of the kind that X is, with the rows of X."""
+def frame_like(X: Any, columns: dict[Any, Any]) -> Any:
+    """Return a data frame of the library of X, with the index of X."""
     library = library_of(X)
     if library is None:
         raise ValueError(
-            f"as_frame=True gives a frame of X's kind, and X is no frame but {type(X).__name__}."
+            f"as_frame=True returns a data frame of the library of X, but X is a {type(X).__name__}. Pass a data frame."
         )
     return frame(library, columns, X.index if library == "pandas" else None)

@@ -1,4 +1,4 @@
-"""Engines: who adds up and who scores. `native` is the default, `array` the readable oracle."""
+"""Engines compute sufficient statistics and scores: `native` (Rust, the default) and `array` (readable reference)."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ __all__ = ["ENGINES", "array", "current", "native", "threads", "using"]
 
 ENGINES: dict[str, ModuleType] = {"native": native, "array": array}
 
-_chosen: ContextVar[ModuleType] = ContextVar("engine", default=native)
+_current_engine: ContextVar[ModuleType] = ContextVar("engine", default=native)
 
 
 def current() -> ModuleType:
-    """The engine to use now."""
-    return _chosen.get()
+    """Return the engine in use."""
+    return _current_engine.get()
 
 
 @contextmanager
 def using(name: str) -> Iterator[None]:
-    """Use another engine inside a with block.
+    """Use another engine, "native" or "array", inside a with block.
 
     >>> from sunrise import BernoulliNB, engines
     >>> with engines.using("array"):
     ...     model = BernoulliNB().fit([[0], [1]], ["no", "yes"])
     """
-    token = _chosen.set(ENGINES[name])
+    token = _current_engine.set(ENGINES[name])
     try:
         yield
     finally:
-        _chosen.reset(token)
+        _current_engine.reset(token)

@@ -1,7 +1,7 @@
-"""The array engine: naive Bayes in readable array code.
+"""The array engine: naive Bayes in readable array code, the reference for the native engine.
 
-It is the oracle: every other engine is compared with it. Two methods, the two equations of the design:
-`accumulate` adds up the terms of the cells per class, `score` weighs them.
+It has two main functions: `accumulate` sums the terms of the cells per class, and `score` returns joint log scores or
+class probabilities of rows.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ __all__ = ["documents", "odds", "odds_left_out"]
 
 
 def read(block: Block, support: Support, rows: Any = slice(None)) -> Floats:
-    """The views of the cells of some rows, refusing cells outside the support."""
+    """Return the views of the cells of some rows; raise for a cell outside the support."""
     x = numbers(block, support, rows)
     return x if support.views == (X,) else support.views_of(x)
 
 
 def numbers(block: Block, support: Support, rows: Any = slice(None)) -> Floats:
-    """The cells of some rows, refusing those outside the support."""
+    """Return the cells of some rows as numbers; raise for a cell outside the support."""
     x = block.numbers(rows)
-    # Written so that a missing cell (NaN) is never refused.
+    # Every condition is False for a missing cell (NaN).
     refused = {
         "infinite": np.isinf(x),
         "below": x < support.lowest,
@@ -49,15 +49,15 @@ def numbers(block: Block, support: Support, rows: Any = slice(None)) -> Floats:
     for why, bad in refused.items():
         if bad.any():
             row, column = (int(k) for k in np.argwhere(bad)[0])
-            place = row if isinstance(rows, slice) else int(rows[row])
-            # Every view of a column is a column to the engines.
+            position = row if isinstance(rows, slice) else int(rows[row])
+            # The engines count every view of a column as a column.
             at = column * len(support.views)
-            raise _native.CellError(why, place, at, float(x[row, column]))
+            raise _native.CellError(why, position, at, float(x[row, column]))
     return x if support.above is None else support.read(x)
 
 
 def totals(codes: Codes, weight: Floats | None, n_classes: int) -> tuple[Integers, Floats]:
-    """Rows and weight of every class."""
+    """Return the number of rows and the weight of every class."""
     member = membership(codes, weight, n_classes)
     return (member > 0).sum(axis=1), member.sum(axis=1)
 
@@ -71,37 +71,40 @@ def accumulate(
     n_classes: int,
     threads: int,
 ) -> Sums | Moments | Counts | Values:
-    """Add up the terms of the cells, per class and column."""
+    """Return the sums of the terms of the cells, per class and column."""
     if VALUE in terms:
         rows = np.flatnonzero((codes >= 0) & (True if weight is None else weight > 0))
-        some = None if weight is None else weight[rows]
-        return Values.of(numbers(block, support, rows), codes[rows], some, n_classes, support.grid)
+        row_weight = None if weight is None else weight[rows]
+        return Values.of(numbers(block, support, rows), codes[rows], row_weight, n_classes, support.grid)
     member = membership(codes, weight, n_classes)
-    counted = np.flatnonzero(member.any(axis=0))
-    member, x = member[:, counted], read(block, support, counted)
+    present = np.flatnonzero(member.any(axis=0))
+    member, x = member[:, present], read(block, support, present)
     if LEVEL in terms:
         return _count_levels(x, member)
     if COUNT in terms:
         return counts_of_counts(x, member)
-    seen = ~np.isnan(x)
-    rows, observed = (member > 0).astype(np.int64) @ seen.astype(np.int64), member @ seen
+    observed = ~np.isnan(x)
+    rows, weights = (member > 0).astype(np.int64) @ observed.astype(np.int64), member @ observed
     if X2 not in terms:
-        added = member @ np.where(seen, x, 0.0)
-        return Sums(rows, observed, added, np.zeros_like(added) if support.signed else None)
+        sums = member @ np.where(observed, x, 0.0)
+        return Sums(rows, weights, sums, np.zeros_like(sums) if support.signed else None)
     anchor, x1, x2 = (np.zeros((n_classes, x.shape[1])) for _ in range(3))
     for c in range(n_classes):
-        w = np.where(seen, member[c][:, None], 0.0)
+        w = np.where(observed, member[c][:, None], 0.0)
         inside = np.where(w > 0, x, 0.0)
-        # Divided before it is added, a mean does not overflow where its sum would.
-        share = np.divide(w, observed[c], out=np.zeros_like(w), where=rows[c] > 0)
+        # Division before summation avoids overflow of the sum.
+        share = np.divide(w, weights[c], out=np.zeros_like(w), where=rows[c] > 0)
         anchor[c] = (share * inside).sum(axis=0)
-        anchor[c] += (share * (inside - anchor[c])).sum(axis=0)  # the rounding of many small shares
+        anchor[c] += (share * (inside - anchor[c])).sum(
+            axis=0
+        )  # corrects the rounding error of many small shares
         d = np.where(w > 0, inside - anchor[c], 0.0)
         x1[c], x2[c] = ((w * term.of(d)).sum(axis=0) for term in terms)
-    return Moments.of(rows, observed, x1, x2, anchor)
+    return Moments.of(rows, weights, x1, x2, anchor)
 
 
 def _count_levels(x: Floats, member: Floats) -> Counts:
+    """Return the counts of the levels, per class and column; `member` holds row weights, classes x rows."""
     offsets, codes, rows, weight = [0], [], [], []
     for column in x.T:
         levels = np.unique(column[~np.isnan(column)])
@@ -115,41 +118,42 @@ def _count_levels(x: Floats, member: Floats) -> Counts:
     )
 
 
-#: Cells times classes of a piece of rows: bounds the memory that scoring them takes.
+#: Maximum number of cells x classes that are scored at a time, to bound the memory.
 PIECE = 1 << 20
 
 
-def summed(block: Block, support: Support, form: Form, n_classes: int, rows: Any = None) -> Floats:
-    """The sum of what the cells of some rows (all of them by default) add to the score, rows x classes."""
+def sum_cells(block: Block, support: Support, form: Form, n_classes: int, rows: Any = None) -> Floats:
+    """Return the sum of the cell scores of some rows (default: all), rows x classes."""
     rows = np.arange(block.shape[0]) if rows is None else rows
     total = np.empty((len(rows), n_classes))
     step = max(1, PIECE // max(1, block.shape[1] * n_classes))
     for start in range(0, len(rows), step):
-        some = rows[start : start + step]
-        x = read(block, support, some)
+        piece = rows[start : start + step]
+        x = read(block, support, piece)
         try:
             total[start : start + step] = form.cells(x).sum(axis=2)
-        except _native.CellError as error:  # it knows its place among these rows only
+        except _native.CellError as error:  # the error has the position in the piece
             why, row, column, value = error.args
-            raise _native.CellError(why, int(some[row]), column, value) from None
+            raise _native.CellError(why, int(piece[row]), column, value) from None
     return total
 
 
 def forbid(score: Floats, impossible: Floats) -> Floats:
-    """Give -inf to the classes under which a row holds something impossible.
+    """Return the scores with -inf for classes under which a row is impossible.
 
-    A negative number counts sure things; the class with the most of them then rules the others out.
+    `impossible` counts the cells of probability 0. A negative number counts infinite densities; the class with most of
+    them excludes the others.
     """
     return np.where(impossible > np.minimum(impossible.min(axis=1, keepdims=True), 0.0), -math.inf, score)
 
 
-def normalise(score: Floats, fallback: Floats, output: str) -> tuple[Floats, int]:
-    """From joint log scores to (log-)probabilities; impossible rows get the fallback and are counted."""
+def log_normalise(score: Floats, fallback: Floats, output: str) -> tuple[Floats, int]:
+    """Return (log-)probabilities from joint log scores, and the number of impossible rows, which get `fallback`."""
     if output == "joint":
         return score, 0
     impossible = np.all(np.isneginf(score), axis=1, keepdims=True)
     score = np.where(impossible, fallback, score)
-    # About its largest score a row keeps the digits of a probability that is almost 1.
+    # Subtracting the largest score first keeps the precision of probabilities close to 1.
     score = score - score.max(axis=1, keepdims=True)
     log_proba = score - log_sum_exp(score, axis=1)[:, None]
     return (np.exp(log_proba) if output == "proba" else log_proba), int(impossible.sum())
@@ -163,71 +167,83 @@ def score(
     fallback: Floats,
     output: str | None,
     threads: int,
-    own: tuple[Codes, Floats] | None = None,
+    own_scores: tuple[Codes, Floats] | None = None,
 ) -> tuple[NDArray[Any], int]:
-    """Score rows: joint, log_proba or proba as rows x classes, None for the best class; and impossible rows.
+    """Return scores of rows, and the number of rows that are impossible under every class.
 
-    `own` replaces the score of every row for one class, its own.
+    `output` is "joint", "log_proba" or "proba" for an array rows x classes, or None for the best class of every row.
+    `own_scores` (class codes, scores) replaces the score of one class for every row.
     """
     shape = batch.n_rows, len(log_prior)
     total, impossible = np.broadcast_to(log_prior, shape), np.zeros(shape)
     for block, support, form in zip(batch.blocks, supports, forms, strict=True):
-        total = total + summed(block, support, form.finite.readable, len(log_prior))
+        total = total + sum_cells(block, support, form.finite.readable, len(log_prior))
         if form.impossible is not None:
-            impossible = impossible + summed(block, support, form.impossible, len(log_prior))
-    if own is not None:
-        total, impossible = replaced(total, *own), replaced(impossible, own[0], np.zeros(len(own[0])))
+            impossible = impossible + sum_cells(block, support, form.impossible, len(log_prior))
+    if own_scores is not None:
+        y, _ = own_scores
+        total, impossible = (
+            replace_scores(total, *own_scores),
+            replace_scores(impossible, y, np.zeros(len(y))),
+        )
     total = forbid(total, impossible)
     if output is not None:
-        return normalise(total, fallback, output)
-    nowhere = np.all(np.isneginf(total), axis=1, keepdims=True)
-    return np.where(nowhere, fallback, total).argmax(axis=1), int(nowhere.sum())
+        return log_normalise(total, fallback, output)
+    is_impossible = np.all(np.isneginf(total), axis=1, keepdims=True)
+    return np.where(is_impossible, fallback, total).argmax(axis=1), int(is_impossible.sum())
 
 
-def replaced(scores: Floats, y: Codes, own: Floats) -> Floats:
-    """Scores with those of one class for every row replaced."""
+def replace_scores(scores: Floats, y: Codes, own_scores: Floats) -> Floats:
+    """Return the scores with the score of class y of every row replaced."""
     scores = np.array(scores)
-    scores[np.arange(len(y)), y] = own
+    scores[np.arange(len(y)), y] = own_scores
     return scores
 
 
-def own(block: Block, support: Support, y: Codes, removal: Removal, threads: int) -> Floats:
-    """The score of every row for its own class once it is taken out; NaN where nothing would be left."""
-    found = (removal.cells(read(block, support, rows), y[rows]).sum(axis=1) for rows in pieces(block))
-    return np.concatenate([np.empty(0), *found])
+def leave_one_out_scores(block: Block, support: Support, y: Codes, removal: Removal, threads: int) -> Floats:
+    """Return the score of every row for its class without the row; NaN if no variance remains."""
+    scores = (removal.cells(read(block, support, rows), y[rows]).sum(axis=1) for rows in pieces(block))
+    return np.concatenate([np.empty(0), *scores])
 
 
 def mean_log_loss(log_p: Floats, y: Codes, weight: Floats) -> float:
-    """Minus the mean log-probability of the rows' own classes; the weights add up to 1."""
+    """Return the mean of -log P(y) over the rows; the weights have sum 1."""
     return -float((weight * log_p[np.arange(len(y)), y]).sum())
 
 
 def loss(
     cells: Floats, prior: Floats, y: Codes, weight: Floats, columns: Floats, offsets: Floats, threads: int
 ) -> tuple[float, Floats, Floats]:
-    """The log loss of rows whose classes differ from the first by weighted cells; its slopes in weights and offsets."""
+    """Return the log loss and its gradients in the column weights and the class offsets.
+
+    `cells` are scores minus the score of the first class, rows x (classes - 1) x columns, flattened.
+    """
     cells = cells.reshape(len(y), len(offsets) - 1, len(columns))
     scores = prior + offsets
     scores[:, 1:] += cells @ columns
-    log_p, _ = normalise(scores, prior[:1], "log_proba")
-    slope = (np.exp(log_p) - (np.arange(len(offsets)) == y[:, None])) * weight[:, None]
-    return mean_log_loss(log_p, y, weight), np.einsum("icj,ic->j", cells, slope[:, 1:]), slope.sum(axis=0)
+    log_p, _ = log_normalise(scores, prior[:1], "log_proba")
+    residual = (np.exp(log_p) - (np.arange(len(offsets)) == y[:, None])) * weight[:, None]
+    return (
+        mean_log_loss(log_p, y, weight),
+        np.einsum("icj,ic->j", cells, residual[:, 1:]),
+        residual.sum(axis=0),
+    )
 
 
 def curvature(
     cells: Floats, prior: Floats, y: Codes, weight: Floats, columns: Floats, offsets: Floats, threads: int
 ) -> Floats:
-    """The curvature of that loss in weights and offsets together."""
+    """Return the Hessian of the log loss in column weights and class offsets together."""
     n, n_classes = len(y), len(offsets)
-    told = np.zeros((n, n_classes, len(columns) + n_classes))
-    told[:, 1:, : len(columns)] = cells.reshape(n, n_classes - 1, len(columns))
-    told[:, :, len(columns) :] = np.eye(n_classes)
-    p, _ = normalise(prior + told @ np.concatenate([columns, offsets]), prior[:1], "proba")
-    mean = np.einsum("ic,icj->ij", p, told)
-    return np.asarray(np.einsum("i,ic,icj,ick->jk", weight, p, told, told) - (mean.T * weight) @ mean)
+    features = np.zeros((n, n_classes, len(columns) + n_classes))
+    features[:, 1:, : len(columns)] = cells.reshape(n, n_classes - 1, len(columns))
+    features[:, :, len(columns) :] = np.eye(n_classes)
+    p, _ = log_normalise(prior + features @ np.concatenate([columns, offsets]), prior[:1], "proba")
+    mean = np.einsum("ic,icj->ij", p, features)
+    return np.asarray(np.einsum("i,ic,icj,ick->jk", weight, p, features, features) - (mean.T * weight) @ mean)
 
 
 def pieces(block: Block, n_classes: int = 1) -> list[slice]:
-    """The rows of a block in pieces whose cells times classes take little memory."""
+    """Return slices of the rows of a block, each with at most PIECE cells x classes."""
     step = max(1, PIECE // max(1, block.shape[1] * n_classes))
     return [slice(start, start + step) for start in range(0, block.shape[0], step)]

@@ -1,4 +1,4 @@
-"""The array engine's part for words: documents added up, odds of shares, and rows taken out of them."""
+"""Word counts in the array engine: document counts, log odds, and leave-one-out scores by log odds."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from sunrise.statistics.base import clear_residue, complement_sum
 
 
 def membership(codes: Codes, weight: Floats | None, n_classes: int) -> Floats:
-    """The weight of every row in every class, classes x rows; a row of weight 0 is in none."""
+    """Return the weight of every row in every class, classes x rows; 0 in all classes but its own."""
     w = np.ones(len(codes)) if weight is None else weight
     return np.where(codes[None, :] == np.arange(n_classes)[:, None], w, 0.0)
 
@@ -18,18 +18,21 @@ def membership(codes: Codes, weight: Floats | None, n_classes: int) -> Floats:
 def documents(
     block: SparseBlock, codes: Codes, weight: Floats, n_classes: int, threads: int
 ) -> tuple[Integers, Floats]:
-    """Documents with every word and sums of what it counts, classes x (1 + words), the documents themselves first."""
+    """Return the number of documents with each word and the sums of its counts, classes x (1 + words).
+
+    The first column has the number and the weight of all documents.
+    """
     member, matrix = membership(codes, weight, n_classes), block.matrix
-    within = member > 0
-    found, sums = within @ (matrix != 0).astype(np.int64), member @ matrix
+    is_member = member > 0
+    n_documents, sums = is_member @ (matrix != 0).astype(np.int64), member @ matrix
     return (
-        np.concatenate([within.sum(axis=1)[:, None], found], axis=1),
+        np.concatenate([is_member.sum(axis=1)[:, None], n_documents], axis=1),
         np.concatenate([member.sum(axis=1)[:, None], sums], axis=1),
     )
 
 
 def odds(x: Floats, alpha: float) -> Floats:
-    """Log of the shares of every class over those of all others, classes x columns."""
+    """Return log(smoothed share of a column in a class / share in all other classes), classes x columns."""
     if x.shape[1] == 0:
         return np.zeros(x.shape)
 
@@ -42,14 +45,14 @@ def odds(x: Floats, alpha: float) -> Floats:
 def odds_left_out(
     block: SparseBlock, y: Codes, w: Floats, x: Floats, alpha: float, log_odds: Floats, threads: int
 ) -> Floats:
-    """Scores of rows by such odds where their own counts are taken out first, rows x classes."""
+    """Return scores of rows by log odds after their own counts are subtracted, rows x classes; inf if never fitted."""
     scores = np.asarray(block.matrix @ log_odds.T)
     for i in np.flatnonzero(w > 0):
         row = block.numbers(slice(i, i + 1))[0]
-        left = x[y[i]] - w[i] * row
+        remaining = x[y[i]] - w[i] * row
         without = x.copy()
-        without[y[i]] = clear_residue(left, x[y[i]])
+        without[y[i]] = clear_residue(remaining, x[y[i]])
         scores[i] = odds(without, alpha) @ row
-        if (left < -1e-9 * x[y[i]]).any():
+        if (remaining < -1e-9 * x[y[i]]).any():
             scores[i] = np.inf
     return scores

@@ -1,4 +1,4 @@
-"""The native engine: the same two equations, in Rust."""
+"""The native engine: the functions of the array engine, in Rust."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ loss = _native.log_loss
 
 
 def curvature(cells: Floats, *rest: Any) -> Floats:
-    """Hessian of the log loss in column weights and class offsets together."""
+    """Return the Hessian of the log loss in column weights and class offsets together."""
     flat = _native.log_loss_hessian(cells, *rest)
     size = math.isqrt(len(flat))
     lower = flat.reshape(size, size)
@@ -39,6 +39,7 @@ def curvature(cells: Floats, *rest: Any) -> Floats:
 
 
 def _sums(block: Block, support: Support, y: Codes, w: Floats | None, n_classes: int, threads: int) -> Sums:
+    """Return the sums of the views, per class and column."""
     if (
         isinstance(block, SparseBlock)
         and len(support.views) > 1
@@ -47,23 +48,24 @@ def _sums(block: Block, support: Support, y: Codes, w: Floats | None, n_classes:
         # The support applies to the cells themselves, so each view is added up in a call of its own.
         readings = (support if view == X else REAL for view in support.views)
         parts = [
-            _sums(block.seen_as(view), replace(reading, views=(X,)), y, w, n_classes, threads)
+            _sums(block.with_view(view), replace(reading, views=(X,)), y, w, n_classes, threads)
             for view, reading in zip(support.views, readings, strict=True)
         ]
         return Sums.interleave(parts)
     x, missing = _native.accumulate_sums(block.native(support.views), support, y, w, n_classes, threads)
     n, weight = totals(y, w, n_classes)
-    rows, seen = n[:, None], weight[:, None]
+    rows, observed = n[:, None], weight[:, None]
     x = x.reshape(n_classes, -1)
     if missing is not None:
         rows = rows - missing[0].reshape(x.shape)
-        seen = np.where(rows > 0, seen - missing[1].reshape(x.shape), 0.0)
-    return Sums(rows, seen, x, np.zeros_like(x) if support.signed else None)
+        observed = np.where(rows > 0, observed - missing[1].reshape(x.shape), 0.0)
+    return Sums(rows, observed, x, np.zeros_like(x) if support.signed else None)
 
 
 def _moments(
     block: Block, support: Support, y: Codes, w: Floats | None, n_classes: int, threads: int
 ) -> Moments:
+    """Return sums of deviations from an anchor and of their squares, per class and column."""
     cells = block.native(support.views)
     m = _native.accumulate_moments(cells, support, y, w, n_classes, threads)
     weight, x, x2, anchor = (part.reshape(n_classes, -1) for part in (m.weight, m.x, m.x2, m.anchor))
@@ -73,6 +75,7 @@ def _moments(
 def _counts(
     block: Block, support: Support, y: Codes, w: Floats | None, n_classes: int, threads: int
 ) -> Counts:
+    """Return the counts of the levels, per class and column."""
     c = _native.count_levels(block.native(support.views), y, w, n_classes, threads)
     return Counts(c.offsets, c.codes, c.rows.reshape(n_classes, -1), c.weight.reshape(n_classes, -1))
 
@@ -80,6 +83,7 @@ def _counts(
 def _row_counts(
     block: Block, support: Support, y: Codes, w: Floats | None, n_classes: int, threads: int
 ) -> RowCounts:
+    """Return how often each count occurs, per class and column; the last column counts the row totals."""
     rest = y, w, n_classes, threads
     if isinstance(block, SparseBlock):
         c = _native.count_row_totals(block.native(support.views), *rest)
@@ -89,18 +93,18 @@ def _row_counts(
     lengths = DenseBlock(np.concatenate([np.empty(0), *totals])[:, None])
     both = Counts.concatenate([cells, _counts(lengths, support, *rest)])
     n, weight = totals_of(y, w, n_classes)
-    # Rows without a counted cell have a missing one.
+    # A row that no level of a column counts has a missing cell there.
     missing = n[:, None] - both.by_column(both.rows)
     absent = np.flatnonzero(missing[:, :-1].any(axis=0))
     kept = (both.codes > 0) | (both.column == both.n_columns - 1)
     codes, column = both.codes[kept], both.column[kept]
     rows, weights = both.rows[:, kept], both.weight[:, kept]
     if len(absent):
-        gone = np.where(missing > 0, weight[:, None] - both.by_column(both.weight), 0.0)
+        missing_weight = np.where(missing > 0, weight[:, None] - both.by_column(both.weight), 0.0)
         order = np.lexsort((np.append(codes, 0 * absent), np.append(column, absent)))
         codes, column = np.append(codes, 0 * absent)[order], np.append(column, absent)[order]
         rows = np.concatenate([rows, missing[:, absent]], axis=1)[:, order]
-        weights = np.concatenate([weights, gone[:, absent]], axis=1)[:, order]
+        weights = np.concatenate([weights, missing_weight[:, absent]], axis=1)[:, order]
     offsets = np.searchsorted(column, np.arange(both.n_columns + 1))
     return RowCounts(offsets, codes, rows, weights)
 
@@ -108,6 +112,7 @@ def _row_counts(
 def _values(
     block: Block, support: Support, y: Codes, w: Floats | None, n_classes: int, threads: int
 ) -> Values:
+    """Return the distinct values and their weights, per class and column."""
     return array.accumulate(block, (VALUE,), support, y, w, n_classes, threads)  # type: ignore[return-value]
 
 
@@ -131,7 +136,7 @@ def _knows_views(support: Support) -> bool:
 
 
 def _derive(block: Block, support: Support) -> tuple[Block, Support]:
-    """Compute views that Rust does not know as columns of their own, so that a new family needs no Rust."""
+    """Return the block with views that Rust does not compute as additional columns: a new family needs no Rust code."""
     if _knows_views(support):
         return block, support
     return DenseBlock(array.read(block, support)), REAL if support.signed else COUNTS
@@ -146,7 +151,7 @@ def accumulate(
     n_classes: int,
     threads: int,
 ) -> Sums | Moments | Counts | Values:
-    """Add up the terms of the cells, per class and column."""
+    """Return the sums of the terms of the cells, per class and column."""
     accumulator = _ACCUMULATORS[terms]
     block, support = _derive(block, support)
     try:
@@ -155,12 +160,12 @@ def accumulate(
         return accumulator(block.canonical(), support, codes, weight, n_classes, threads)
 
 
-#: The weights of each form for each kind of cells, made once. No estimator holds them, so that models can be pickled.
+#: Native weights by form and layout, created once. They are not stored in the model, so that models can be pickled.
 _WEIGHTS: WeakKeyDictionary[Any, dict[str, Weights]] = WeakKeyDictionary()
 
 
 def _scoring_block(block: Block, support: Support, form: Any) -> tuple[Any, Support, Weights]:
-    """Return cells, support and weights of a block, as `_native.score` takes them."""
+    """Return cells, support and weights of a block: one element of the first argument of `_native.score`."""
     kind = block.kind if form.kind == "linear" else form.kind
     weights = _WEIGHTS.setdefault(form, {})
     if kind not in weights:
@@ -169,23 +174,23 @@ def _scoring_block(block: Block, support: Support, form: Any) -> tuple[Any, Supp
 
 
 def _impossible(batch: Batch, supports: Any, forms: Any, n_classes: int, threads: int) -> Floats | None:
-    """Number of impossible cells of every row under every class; None if no form has any."""
+    """Return the number of impossible cells, rows x classes; None if no form has any."""
     parts = zip(batch.blocks, supports, forms, strict=True)
-    held = [
+    with_impossible = [
         (block, support, form.impossible) for block, support, form in parts if form.impossible is not None
     ]
-    if not held:
+    if not with_impossible:
         return None
-    # Counts must be exact, but replacing the squares of zeros leaves rounding residue: these blocks are made dense.
+    # Counts must be exact. Sparse blocks with squares have rounding errors in the native code, so Python scores them.
     exact: list[Any] = []
     inexact: list[Any] = []
-    for part in held:
+    for part in with_impossible:
         (inexact if part[0].kind == "sparse" and part[2].x2 is not None else exact).append(part)
     none, counts = np.zeros(n_classes), np.zeros((batch.n_rows, n_classes))
     if exact:
         _native.score([_scoring_block(*part) for part in exact], none, none, counts, "joint", threads)
     for block, support, form in inexact:
-        counts += array.summed(block, support, form, n_classes)
+        counts += array.sum_cells(block, support, form, n_classes)
     return counts
 
 
@@ -197,25 +202,26 @@ def score(
     fallback: Floats,
     output: Any,
     threads: int,
-    own: tuple[Codes, Floats] | None = None,
+    own_scores: tuple[Codes, Floats] | None = None,
 ) -> tuple[NDArray[Any], int]:
-    """Score rows: joint, log_proba or proba as rows x classes, None for the best class; and impossible rows.
+    """Return scores of rows, and the number of rows that are impossible under every class.
 
-    `own` replaces the score of every row for one class, its own.
+    `output` is "joint", "log_proba" or "proba" for an array rows x classes, or None for the best class of every row.
+    `own_scores` (class codes, scores) replaces the score of one class for every row.
     """
     if not all(map(_knows_views, supports)):
         derived = [_derive(*pair) for pair in zip(batch.blocks, supports, strict=True)]
         batch = Batch(batch.n_rows, tuple(block for block, _ in derived))
         supports = tuple(support for _, support in derived)
-    rest = supports, forms, log_prior, fallback, output, threads, own
+    rest = supports, forms, log_prior, fallback, output, threads, own_scores
     try:
         return _score(batch, *rest)
     except _native.NotCanonical:
         return _score(Batch(batch.n_rows, tuple(block.canonical() for block in batch.blocks)), *rest)
 
 
-def own(block: Block, support: Support, y: Codes, removal: Removal, threads: int) -> Floats:
-    """Score of every row for its own class after the row is subtracted; NaN if that leaves no variance."""
+def leave_one_out_scores(block: Block, support: Support, y: Codes, removal: Removal, threads: int) -> Floats:
+    """Return the score of every row for its class without the row; NaN if no variance remains."""
     base, anchor, q, p = (np.ascontiguousarray(part) for part in removal)
     cells, constant = block.native(support.views), base.sum(axis=1)
     return _native.leave_one_out_scores(cells, support, y, constant, base, anchor, q, p, threads)
@@ -224,7 +230,7 @@ def own(block: Block, support: Support, y: Codes, removal: Removal, threads: int
 def documents(
     block: SparseBlock, codes: Codes, weight: Floats, n_classes: int, threads: int
 ) -> tuple[NDArray[np.int64], Floats]:
-    """Number of documents with each word and sums of its counts, classes x (1 + words).
+    """Return the number of documents with each word and the sums of its counts, classes x (1 + words).
 
     The first column has the number and the weight of all documents.
     """
@@ -236,7 +242,10 @@ def documents(
 
 
 def odds(x: Floats, alpha: float) -> Floats:
-    """Log odds of every column between a class and all others, classes x columns, in Fortran order."""
+    """Return log(smoothed share of a column in a class / share in all other classes), classes x columns.
+
+    The array is in Fortran order.
+    """
     n_classes, n_columns = x.shape
     out = np.empty((n_columns, -(-n_classes // _native.GROUP) * _native.GROUP))
     if n_columns:
@@ -247,7 +256,7 @@ def odds(x: Floats, alpha: float) -> Floats:
 def odds_left_out(
     block: SparseBlock, y: Codes, w: Floats, x: Floats, alpha: float, log_odds: Floats, threads: int
 ) -> Floats:
-    """Scores of rows by log odds after their own counts are subtracted, rows x classes."""
+    """Return scores of rows by log odds after their own counts are subtracted, rows x classes; inf if never fitted."""
     cells, table = block.native((X,)), log_odds.T
     if table.shape[1] % _native.GROUP or not table.flags.c_contiguous:
         table = padded(table)
@@ -256,13 +265,13 @@ def odds_left_out(
     return scores.reshape(len(y), -1)
 
 
-def normalise(scores: Floats, fallback: Floats, output: Any) -> tuple[Floats, int]:
-    """From joint log scores to (log-)probabilities, in place; impossible rows get the fallback and are counted."""
+def log_normalise(scores: Floats, fallback: Floats, output: Any) -> tuple[Floats, int]:
+    """Turn joint log scores into (log-)probabilities in place; return them and the number of impossible rows."""
     return scores, _native.normalise(scores, fallback, output)
 
 
-def _by_cells(block: Block, form: Form) -> bool:
-    """Whether Python scores the cells, because no native routine does; sparse cells are made dense for it."""
+def _is_scored_in_python(block: Block, form: Form) -> bool:
+    """True if Rust has no scoring function for the form and layout; sparse cells then become dense."""
     return form.kind == "pointwise" or (form.kind == "kernel" and block.kind == "sparse")
 
 
@@ -274,21 +283,26 @@ def _score(
     fallback: Floats,
     output: Any,
     threads: int,
-    own: tuple[Codes, Floats] | None,
+    own_scores: tuple[Codes, Floats] | None,
 ) -> tuple[NDArray[Any], int]:
+    """Return `score` for canonical blocks whose views Rust can compute."""
     n, n_classes = batch.n_rows, len(log_prior)
     forbidden = _impossible(batch, supports, forms, n_classes, threads)
     parts = list(zip(batch.blocks, supports, forms, strict=True))
     for form in forms:
         if form.kind == "kernel":
             form.sums.native(threads)
-    pointwise = [part for part in parts if _by_cells(part[0], part[2])]
-    blocks = [_scoring_block(*part[:2], part[2].finite) for part in parts if not _by_cells(part[0], part[2])]
+    pointwise = [part for part in parts if _is_scored_in_python(part[0], part[2])]
+    blocks = [
+        _scoring_block(*part[:2], part[2].finite)
+        for part in parts
+        if not _is_scored_in_python(part[0], part[2])
+    ]
     if forbidden is None and not pointwise:
-        # One pass straight to the output.
+        # A single native call writes the output.
         out: NDArray[Any] = np.empty(n, np.int64) if output is None else np.empty((n, n_classes))
         impossible, incomplete = _native.score(
-            blocks, log_prior, fallback, out, output or "joint", threads, own
+            blocks, log_prior, fallback, out, output or "joint", threads, own_scores
         )
         if not incomplete:
             return out, impossible
@@ -298,17 +312,17 @@ def _score(
     if incomplete:
         values[incomplete] = log_prior
         for block, support, form in parts:
-            if not _by_cells(block, form):
-                values[incomplete] += array.summed(
+            if not _is_scored_in_python(block, form):
+                values[incomplete] += array.sum_cells(
                     block, support, form.finite, n_classes, np.array(incomplete)
                 )
     for block, support, form in pointwise:
-        values += array.summed(block, support, form, n_classes)
-    if own is not None:
-        values = array.replaced(values, *own)
+        values += array.sum_cells(block, support, form, n_classes)
+    if own_scores is not None:
+        values = array.replace_scores(values, *own_scores)
     if forbidden is not None:
-        if own is not None:
-            forbidden = array.replaced(forbidden, own[0], np.zeros(n))
+        if own_scores is not None:
+            forbidden = array.replace_scores(forbidden, own_scores[0], np.zeros(n))
         values = array.forbid(values, forbidden)
     impossible = _native.normalise(values, fallback, output or "log_proba")
     return (values.argmax(axis=1) if output is None else values), impossible

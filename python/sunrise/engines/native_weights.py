@@ -1,4 +1,4 @@
-"""The weights of forms, laid out as the native functions read them."""
+"""The weights of forms in the layout of the native functions."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Weights = (
 
 
 def dense_weights(form: Linear) -> _native.DenseWeights:
-    """Weights of a linear form for dense cells, classes x columns."""
+    """Return the weights of a linear form for dense cells, classes x columns."""
     base, x, x2, anchor = (
         None if part is None else np.ascontiguousarray(part)
         for part in (form.base, form.x, form.x2, form.anchor)
@@ -34,12 +34,15 @@ def dense_weights(form: Linear) -> _native.DenseWeights:
 
 
 def _constant(form: Linear) -> Floats:
-    """Sum of the base over the columns, for each class."""
+    """Return the sum of the base over the columns, for each class."""
     return np.zeros(form.shape[0]) if form.base is None else np.asarray(form.base.sum(axis=1))
 
 
 def sparse_weights(form: Linear) -> _native.SparseWeights:
-    """Weights of a linear form for sparse cells, columns x classes; a stored cell replaces the zero of its column."""
+    """Return the weights of a linear form for sparse cells, columns x classes.
+
+    The constant is the score of a row of zeros; a stored cell replaces the zero of its column.
+    """
     n_classes, n_columns = form.shape
 
     def by_column(part: Floats | None) -> Floats:
@@ -63,14 +66,14 @@ def sparse_weights(form: Linear) -> _native.SparseWeights:
 
 
 def level_scores(form: Table) -> _native.LevelScores:
-    """Scores by level; one more row of zeros is for missing cells."""
+    """Return the scores by level; an additional row of zeros is for missing cells."""
     values = padded(form.values, more_rows=1)
     n_classes = form.values.shape[1]
     return _native.LevelScores(form.offsets, form.codes, form.sizes, values, n_classes, form.refuse_unseen)
 
 
 def polya_weights(form: Polya) -> _native.PolyaWeights:
-    """Concentrations, columns x classes; tiny and huge ones must not be multiplied."""
+    """Return the concentrations, columns x classes; `moderate` is False if products could over- or underflow."""
     used = form.concentration[:, form.known]
     return _native.PolyaWeights(
         padded(form.concentration.T),
@@ -82,7 +85,7 @@ def polya_weights(form: Polya) -> _native.PolyaWeights:
 
 
 def kernel_weights(form: Density) -> _native.KernelWeights:
-    """Sums of kernels, and how they become densities."""
+    """Return the kernel sums and their normalisation."""
     return _native.KernelWeights(*form.native())
 
 

@@ -68,7 +68,7 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
     def _set_state(self, settings: Settings, schema: Schema, stats: Stats, announced: Labels | None) -> None:
         """Set new settings and statistics, and derive the fitted model from them."""
         for part, block in zip(schema.parts, stats.blocks, strict=True):
-            if problem := settings.settle(part.family).find_problem(block):
+            if problem := settings.with_defaults(part.family).find_problem(block):
                 names = getattr(self, "feature_names_in_", schema.names)
                 where = f"column {names[part.columns[problem.column]]!r}"
                 if problem.of_class is not None:
@@ -78,7 +78,7 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
         previous = self.__dict__.get("_model")
         calibration = None if previous is None else previous.calibration
         if calibration is not None:  # it was fitted to the previous statistics
-            calibration = calibration.stale_now()
+            calibration = calibration.mark_stale()
         model = FittedModel(settings, schema, stats, classes, calibration=calibration)
         self.__dict__.update(stats_=stats, classes_=classes, _announced=announced, _model=model)
         self.__dict__.pop("loo_score_", None)  # it was the score of the previous model

@@ -21,7 +21,7 @@ from sunrise.inference.sampling import sample_rows
 from sunrise.model.schema import Schema
 from sunrise.model.settings import Settings
 from sunrise.numerics.special import log_sum_exp
-from sunrise.selection.mutual_information import most_telling, mutual_information
+from sunrise.selection.mutual_information import most_informative, mutual_information
 
 
 def _is_density(model: GenerativeMixin) -> bool:
@@ -163,7 +163,7 @@ class GenerativeMixin(PredictionMixin):
         (1, array([1]))
         """
         bits = self.mutual_information()
-        keep = most_telling(bits, k, min_bits, [j for part in self._model.parts for j in part.columns])
+        keep = most_informative(bits, k, min_bits, [j for part in self._model.parts for j in part.columns])
         new: Self = self._copy()
         new._restrict_to(keep, bits)
         new.__dict__["selected_"] = keep
@@ -173,7 +173,7 @@ class GenerativeMixin(PredictionMixin):
         """Restrict this estimator to the columns in `keep`."""
         model, stats = self._model, self.stats_
         if model.schema.is_matrix and not model.schema.is_named:
-            schema, blocks = model.schema.narrowed(keep, stats.blocks)
+            schema, blocks = model.schema.select_columns(keep, stats.blocks)
             self.__dict__["n_features_in_"] = len(keep)
             self.families = schema.parts[0].family
         else:
@@ -198,7 +198,7 @@ class GenerativeMixin(PredictionMixin):
         prior = self._model.class_prior
         if keep is not None and (calibration := self._model.calibration) is not None:
             self._model = copy.copy(self._model)
-            self._model.calibration = calibration.of(keep)
+            self._model.calibration = calibration.select_columns(keep)
         self._set_state(settings, schema, replace(self.stats_, blocks=blocks), self._announced)
         if not np.array_equal(prior, self._model.class_prior):
             self._set_class_prior(prior)

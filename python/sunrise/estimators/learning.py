@@ -17,7 +17,7 @@ from sunrise.data.align import align
 from sunrise.data.blocks import Batch, SparseBlock
 from sunrise.data.errors import refuse_no_rows
 from sunrise.data.frame import Frame, frame_of
-from sunrise.data.labels import MissingLabelError, labelled, target, target_or_none
+from sunrise.data.labels import MissingLabelError, encode_labels, encode_partial_labels, separate_labels
 from sunrise.data.weights import weights
 from sunrise.estimators.base import Estimator
 from sunrise.inference.calibration import calibration
@@ -100,7 +100,7 @@ class LearningMixin(Estimator):
             schema, stats = labelled_schema, labelled_stats
         self._set_state(settings, schema, stats, announced=None)
         if self._calibration_kind() is not None:
-            self._recalibrate(labelled_rows.left_out(self._model) if held_out is None else held_out)
+            self._recalibrate(labelled_rows.leave_one_out(self._model) if held_out is None else held_out)
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Update the model with more rows; the result is the same as `fit` on all rows so far.
@@ -213,10 +213,10 @@ class LearningMixin(Estimator):
     ) -> TrainingRows:
         """Read training rows; `known` is True if the columns are already part of the model."""
         who = type(self).__name__
-        table, y, label = labelled(who, X, self._read_table(X, fitting=not known), y)
+        table, y, label = separate_labels(who, X, self._read_table(X, fitting=not known), y)
         n_rows = table.n_rows
         try:
-            classes, codes = target(who, y, n_rows)
+            classes, codes = encode_labels(who, y, n_rows)
         except MissingLabelError:
             if getattr(self, "unlabelled", "error") != "em":
                 raise
@@ -225,7 +225,7 @@ class LearningMixin(Estimator):
                     "y has a missing label. Only fit learns from rows without a label, because the classes of these "
                     "rows depend on all other rows. Drop the rows without a label here."
                 ) from None
-            classes, codes = target_or_none(who, y, n_rows)
+            classes, codes = encode_partial_labels(who, y, n_rows)
             # Rows without a label are accumulated as an additional last class, which EM distributes later.
             codes = np.where(codes < 0, len(classes), codes).astype(np.int32)
             weight = weights(sample_weight, n_rows)
@@ -297,7 +297,7 @@ class LearningMixin(Estimator):
         for part in self._model.parts:
             if problem := part.family.reader.update_problem(part.family):
                 raise ValueError(f"column {schema.names[part.columns[0]]!r}: {problem}")
-        new_schema = schema.under(settings.families, type(self).__name__)
+        new_schema = schema.with_families(settings.families, type(self).__name__)
         return new_schema, replace(self.stats_, blocks=new_schema.regrouped(schema, self.stats_.blocks))
 
     def _warn_if_batch_too_small(self, schema: Schema) -> None:
@@ -353,9 +353,9 @@ class LearningMixin(Estimator):
         """Fit the calibration to leave-one-out scores of the rows, and store the resulting score as `loo_score_`."""
         kind = self._calibration_kind() or ""
         if kind == "temperature" and type(rows) is LeaveOneOut:
-            rows = rows.enough()
-        self._set_calibration(calibration(replace(rows, fitted=self._model.uncalibrated), kind))
-        rows = replace(rows, fitted=self._model)
+            rows = rows.subsample()
+        self._set_calibration(calibration(replace(rows, model=self._model.uncalibrated), kind))
+        rows = replace(rows, model=self._model)
         self.__dict__["loo_score_"] = rows.score(rows.log_proba())
 
     @staticmethod

@@ -14,14 +14,14 @@ from sunrise._common.warnings import ImpossibleRowWarning, alert
 from sunrise.data import write
 from sunrise.data.blocks import Batch
 from sunrise.data.errors import refuse_cell
-from sunrise.data.labels import arrow_target, is_name, label_column, target
+from sunrise.data.labels import encode_arrow_labels, encode_labels, is_name, label_column
 from sunrise.engines import array
 from sunrise.estimators.base import Estimator
 from sunrise.inference.explain import Explanation
 from sunrise.inference.linear_form import LinearForm
 from sunrise.model.encode_rows import count_unusable
 from sunrise.model.fitted import FittedModel
-from sunrise.model.score import scored
+from sunrise.model.score import score_rows
 
 
 class PredictionMixin(ClassifierMixin, Estimator):  # type: ignore[misc]
@@ -37,7 +37,7 @@ class PredictionMixin(ClassifierMixin, Estimator):  # type: ignore[misc]
         if not as_frame:
             return predicted
         name = self._model.schema.label
-        return write.like(X, {"class" if name is None else name: predicted})
+        return write.frame_like(X, {"class" if name is None else name: predicted})
 
     def predict_proba(self, X: Any, as_frame: bool = False) -> Any:
         """Return the probability of every class for every row, in the order of `classes_`."""
@@ -55,15 +55,15 @@ class PredictionMixin(ClassifierMixin, Estimator):  # type: ignore[misc]
         """Return values (rows x classes) as an array, or as a frame with one column per class."""
         if not as_frame:
             return values
-        return write.like(X, dict(zip(self.classes_.tolist(), values.T, strict=True)))
+        return write.frame_like(X, dict(zip(self.classes_.tolist(), values.T, strict=True)))
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the accuracy on rows X with labels y; y may be the name of the label column of X."""
         table = self._read_table(X, fitting=False)
         if is_name(y, table):
-            classes, codes = target(type(self).__name__, label_column(X, table, y), table.n_rows)
+            classes, codes = encode_labels(type(self).__name__, label_column(X, table, y), table.n_rows)
             X, y = table.without(y), classes[codes]
-        elif (encoded := arrow_target(y, table.n_rows)) is not None:
+        elif (encoded := encode_arrow_labels(y, table.n_rows)) is not None:
             y = encoded[0][encoded[1]]
         return float(super().score(X, y, sample_weight))
 
@@ -72,7 +72,7 @@ class PredictionMixin(ClassifierMixin, Estimator):  # type: ignore[misc]
 
     def _scored(self, batch: Batch, output: str | None, model: FittedModel) -> NDArray[Any]:
         try:
-            values, impossible = scored(model, batch, output)
+            values, impossible = score_rows(model, batch, output)
         except _native.CellError as error:
             self._refuse_cell(batch, error)
         if impossible:
@@ -93,7 +93,7 @@ class PredictionMixin(ClassifierMixin, Estimator):  # type: ignore[misc]
         for part, block, form in zip(model.parts, batch.blocks, model.forms, strict=True):
             support = part.family.support
             try:
-                array.summed(block, support, form.finite, n_classes, row)
+                array.sum_cells(block, support, form.finite, n_classes, row)
             except _native.CellError as block_error:
                 reason, position, j, value = block_error.args
                 n_views = len(support.views)

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from sunrise._common.arrays import Floats
-from sunrise.data.labels import labelled, target
+from sunrise.data.labels import encode_labels, separate_labels
 from sunrise.data.weights import weights
 from sunrise.estimators.learning import LearningMixin
 from sunrise.inference.intervals import intervals
@@ -144,7 +144,7 @@ class ReliabilityMixin(LearningMixin):
         self._refuse_fixed_parameters()
         model = self._model.uncalibrated if uncalibrated else self._model
         who, table = type(self).__name__, self._read_table(X, fitting=False)
-        table, y, _ = labelled(who, X, table, y)
+        table, y, _ = separate_labels(who, X, table, y)
         batch, _ = encode_rows(table, model, who)
-        classes, codes = target(who, y, batch.n_rows)
+        classes, codes = encode_labels(who, y, batch.n_rows)
         return self._leave_one_out_rows(model, batch, classes, codes, weights(sample_weight, batch.n_rows))

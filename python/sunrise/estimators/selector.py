@@ -14,7 +14,7 @@ from sunrise._common.arrays import Floats, Mask
 from sunrise.data.columns import library_of
 from sunrise.data.frame import frame_of
 from sunrise.estimators.naive_bayes import NaiveBayes
-from sunrise.selection.mutual_information import most_telling
+from sunrise.selection.mutual_information import most_informative
 
 __all__ = ["InformationSelector"]
 
@@ -59,7 +59,7 @@ class InformationSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         model = NaiveBayes() if self.estimator is None else clone(self.estimator)
         bits = model.fit(X, y).mutual_information()
         self.__dict__.pop("feature_names_in_", None)
-        self._selected = most_telling(bits, self.k, self.min_bits)
+        self._selected = most_informative(bits, self.k, self.min_bits)
         self.bits_, self.n_features_in_ = bits, model.n_features_in_
         if hasattr(model, "feature_names_in_"):
             self.feature_names_in_ = model.feature_names_in_

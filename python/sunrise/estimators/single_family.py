@@ -76,7 +76,7 @@ class SingleFamilyEstimator(NaiveBayes):
                 f"{by_column[0]} has one value per column. To use select, pass one value for all columns."
             )
         model, stats = self._model, self.stats_
-        schema, blocks = model.schema.narrowed(keep, stats.blocks)
+        schema, blocks = model.schema.select_columns(keep, stats.blocks)
         self.__dict__["n_features_in_"] = len(keep)
         if "feature_names_in_" in self.__dict__:
             self.__dict__["feature_names_in_"] = self.feature_names_in_[keep]

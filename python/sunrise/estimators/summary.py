@@ -13,7 +13,7 @@ import numpy as np
 
 from sunrise._common.arrays import Floats
 from sunrise.data import write
-from sunrise.data.levels import plain
+from sunrise.data.levels import escape_newlines
 from sunrise.estimators.base import Estimator
 from sunrise.families.base import Family
 from sunrise.inference.posteriors import ByColumn, log_evidence_of
@@ -61,7 +61,7 @@ class Summary:
             ColumnSummary(name, None, choice.reason, None, {}, {})
             for name, choice in zip(names, model.schema.choices, strict=True)
         ]
-        for part, described, block in zip(model.parts, model.described, stats.blocks, strict=True):
+        for part, described, block in zip(model.parts, model.descriptions, stats.blocks, strict=True):
             observed = block.observed[:: len(part.family.fit_support.views)]
             for k, j in enumerate(part.columns):
                 missing = total - int(observed[k])
@@ -180,7 +180,7 @@ def _cut(text: str, width: int) -> str:
 
 def _aligned(rows: Iterable[tuple[str, ...]], sides: str) -> list[str]:
     """Return the lines of a table with aligned columns; `sides` has < or > for each column."""
-    cut = [tuple(_cut(plain(cell), 70) for cell in row) for row in rows]
+    cut = [tuple(_cut(escape_newlines(cell), 70) for cell in row) for row in rows]
     widths = [max(map(len, column)) for column in zip(*cut, strict=True)]
     cells = [[f"{cell:{side}{w}}" for cell, side, w in zip(row, sides, widths, strict=True)] for row in cut]
     return ["  " + "  ".join(row).rstrip() for row in cells]
@@ -260,7 +260,7 @@ class SummaryMixin(Estimator):
         self._fitted_model("parameters_")
         names = self._columns()
         parameters: dict[str, dict[str, Floats]] = {}
-        for part, described in zip(self._model.parts, self._model.described, strict=True):
+        for part, described in zip(self._model.parts, self._model.descriptions, strict=True):
             parameters |= {names[j]: column for j, column in zip(part.columns, described, strict=True)}
         return parameters
 

@@ -213,7 +213,7 @@ class Categorical(Smoothed, Candidate, Family):
 
     def _score_without(self, stats: Counts, x: Floats, c: Codes, j: Positions, w: Floats) -> Floats:
         """Log probability of the level of each cell without the cell; NaN if its class never had the level."""
-        place, n = self.form(self.params(stats, np.ones(1))).places(x, j), np.diff(stats.offsets)[j]
+        place, n = self.form(self.params(stats, np.ones(1))).level_positions(x, j), np.diff(stats.offsets)[j]
         if len(stats.codes) == 0:
             return np.full(len(x), np.nan)
         at = np.minimum(stats.offsets[j] + np.minimum(place, np.maximum(n - 1, 0)), len(stats.codes) - 1)

@@ -198,7 +198,7 @@ class Kernel(Candidate, Family):
 
     def _transformed(self, stats: Values) -> Values:
         """The values on the scale of the kernels: log(x - lower) with boundary="log", else x."""
-        return stats.transform_values(self.bounds.scale) if self.bounds.log else stats
+        return stats.transform_values(self.bounds.to_scale) if self.bounds.log else stats
 
     def _bandwidths(self, scaled: Values) -> Floats:
         """Bandwidths of every class and column."""
@@ -277,7 +277,7 @@ class Kernel(Candidate, Family):
         self, stats: Values, form: Density, x: Floats, c: Codes, j: Positions, w: Floats
     ) -> Floats:
         """Log density of every cell by its own class without its own kernel; NaN if never fitted."""
-        u = self.bounds.scale(x)
+        u = self.bounds.to_scale(x)
         if self.grid is None:
             points, weights = x[:, None], w[:, None]
         else:
@@ -289,7 +289,7 @@ class Kernel(Candidate, Family):
         fitted = (weight_at >= (1.0 - 1e-9) * weights).all(axis=1)
         if self.grid is None:  # the native sums always remove two points
             points, weights = np.repeat(points, 2, axis=1), np.stack([w, 0.0 * w], axis=1)
-        own = form.sums.log_sums(c, j, u, (self.bounds.scale(points), weights))
+        own = form.sums.log_sums(c, j, u, (self.bounds.to_scale(points), weights))
         total = stats.observed_weight[c, j]
         n = clear_residue(total - w, total)
         own = np.where(n > 0, own, -np.inf)
@@ -313,7 +313,7 @@ class Kernel(Candidate, Family):
 
     def log_base_measure(self, x: Floats) -> Floats:
         """Log of the derivative of the kernels' scale: the Jacobian of log(x - lower), else 0."""
-        return self.bounds.log_stretch(x)
+        return self.bounds.log_derivative(x)
 
     def landmarks(self, params: KernelParams) -> Floats:
         """Points one bandwidth apart wherever the density is not negligible, with finer points next to a bound."""
@@ -332,14 +332,14 @@ class Kernel(Candidate, Family):
     def _integration_points(self, x: Floats, width: float) -> Floats:
         """Landmarks of one class and column with these values and this bandwidth, in increasing order."""
         if len(x) == 0:
-            x = self.bounds.scale(np.array([min(max(1.0, self.support.lowest), self.support.highest)]))
+            x = self.bounds.to_scale(np.array([min(max(1.0, self.support.lowest), self.support.highest)]))
         step = width
         while len(cells := np.unique(np.floor(x / step))) * 2 > _MAX_POINTS:
             step *= 2.0
         near = np.arange(-_REACH, _REACH + 2) if len(cells) * 8 < _MAX_POINTS else np.arange(2)
         points = np.unique(np.concatenate([cells + k for k in near])) * step
         if self.bounds.log:
-            points = self.bounds.back(points)
+            points = self.bounds.from_scale(points)
         fine = width * 10.0 ** -np.arange(0.0, 12.0)
         for bound, side in ((self.bounds.lower, 1.0), (self.bounds.upper, -1.0)):
             if math.isfinite(bound) and not self.bounds.log:
@@ -363,7 +363,7 @@ class Kernel(Candidate, Family):
             for c in np.unique(source[from_pooled]):
                 rows = np.flatnonzero(from_pooled & (source == c))
                 x[rows, j] = _sample_kernels(pooled.values, pooled.width, c, j, len(rows), rng)
-        return np.clip(self.bounds.back(x), self.support.lowest, self.support.highest)
+        return np.clip(self.bounds.from_scale(x), self.support.lowest, self.support.highest)
 
     def describe(self, params: KernelParams) -> list[dict[str, Floats]]:
         """Bandwidths and weights of the cells."""

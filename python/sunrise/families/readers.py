@@ -19,7 +19,7 @@ from sunrise.data.blocks import Block, ColumnsBlock, DenseBlock, LevelsBlock
 from sunrise.data.column import Column, Levels
 from sunrise.data.errors import refuse_cell, refuse_text, refuse_unseen_level
 from sunrise.data.frame import Frame
-from sunrise.data.levels import MISSING, cell_of, name_of, named
+from sunrise.data.levels import MISSING, cell_of, level_names, name_of
 from sunrise.numerics.bin_edges import find_cuts
 from sunrise.statistics.support import REAL, Support
 
@@ -191,7 +191,7 @@ class LevelReader(Reader):
         if not unseen.any():
             return codes, None
         row = int(np.argmax(unseen))
-        shown = column.shown(row)
+        shown = column.display_value(row)
         example = MISSING if shown is None else name_of(shown)
         return codes, Unseen(int(unseen.sum()), int((codes >= 0).sum()), example, row)
 
@@ -297,7 +297,7 @@ def numbers(column: Column, family: Any) -> Column:
     if column.problem:
         raise ValueError(column.problem)
     row = int(np.argmax(present))
-    refuse_text(column.name, column.shown(row), row, family.name)
+    refuse_text(column.name, column.display_value(row), row, family.name)
 
 
 def finite(column: Column, family: Any, who: str, weight: Floats | None = None) -> Floats:
@@ -349,5 +349,5 @@ def levels(column: Column, missing_is_level: bool, n_jobs: int | None = None) ->
     names, codes = plain_levels(column, n_jobs)
     if not missing_is_level:
         return Levels(names, codes)
-    more = np.append(names, named([MISSING]))
+    more = np.append(names, level_names([MISSING]))
     return Levels.of(more, np.where(codes < 0, len(names), codes).astype(np.int32))

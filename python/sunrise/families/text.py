@@ -263,7 +263,7 @@ class Text(Candidate, Family):
         weight = self.weight_to_apply[params.use]
         form: Any = self.model.form(params.words)
         form = form if (weight == 1.0).all() else form.times(weight)
-        return cast(Form, form if params.use.all() else form.among(params.use))
+        return cast(Form, form if params.use.all() else form.embed_columns(params.use))
 
     # Leaving documents out.
 

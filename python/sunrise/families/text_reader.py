@@ -55,7 +55,7 @@ class TextReader(Reader):
 
     def count_unusable(self, column: Column, family: Any, form: Any, lookup: Any, at: int) -> tuple[int, int]:
         """Number of missing documents; a document is never unseen, so the second number is 0."""
-        return sum(column.shown(row) is None for row in range(column.n_rows)), 0
+        return sum(column.display_value(row) is None for row in range(column.n_rows)), 0
 
 
 TEXT = TextReader()

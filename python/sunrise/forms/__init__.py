@@ -1,1 +1,1 @@
-"""Forms: how a fitted block of columns scores its cells. Families produce forms, engines evaluate them."""
+"""Forms: the functions that score the cells of a fitted block. Families produce forms, engines evaluate them."""

@@ -1,8 +1,8 @@
-"""The interface of a form: how a fitted block of columns scores its cells.
+"""The interface of a form: the function that scores the cells of a fitted block of columns.
 
-A form returns what each cell adds to the joint log score of each class (`cells`: the readable formula that the array
-engine and the explanations use), and the same as weights of features (the linear form). The native engine decides how
-the arrays of a form are laid out for Rust.
+`cells` returns the contribution of each cell to the joint log score of each class: the readable formula that the array
+engine and the explanations use. `weights` and `features` return the same score as a linear function. The native engine
+decides how the arrays of a form are laid out for Rust.
 """
 
 from __future__ import annotations
@@ -15,48 +15,48 @@ from sunrise._common.arrays import Floats, Mask
 
 
 class Form(Protocol):
-    """What the engines, the explanations and the linear form ask of a fitted block."""
+    """The interface that the engines, the explanations and the linear form use."""
 
-    #: Which kernels score it: linear, table, polya, kernel or pointwise.
+    #: Selects the native scoring function: linear, table, polya, kernel or pointwise.
     kind: ClassVar[str]
 
     @property
     def impossible(self) -> Form | None:
-        """A form that counts the impossible things in a row, where the parameters hold any."""
+        """A form that counts the cells of probability 0 in a row; None if the parameters exclude no value."""
 
     @property
     def finite(self) -> Form:
-        """The same form without its infinities."""
+        """The same form with infinite weights replaced by 0."""
 
     @property
     def readable(self) -> Form:
-        """The same form by its plain formula, where `cells` takes a faster way."""
+        """A form whose `cells` evaluates the plain formula instead of a faster algorithm."""
 
     @property
     def compositional(self) -> bool:
-        """Whether a row with missing cells needs more than its own cells."""
+        """True if a missing cell changes the weights of the other cells of its row."""
 
     def cells(self, x: Floats) -> Floats:
-        """Score every cell: rows x classes x columns; a missing cell (NaN) adds 0."""
+        """Return the score of every cell, rows x classes x columns; a missing cell (NaN) adds 0."""
 
     def unseen(self, j: int, x: Floats) -> Mask:
-        """Which cells of column j hold levels beyond those that are possible."""
+        """Return the mask of cells of column j whose level is not among the possible levels."""
 
     def times(self, weight: Floats) -> Form:
-        """The same form with what every cell adds multiplied by the weight of its column, or by one for all."""
+        """Return the form with cell scores multiplied by a weight per column, or by one weight for all columns."""
 
     def weights(self, centre: Floats) -> tuple[Floats, Floats]:
-        """Weights (classes x features) and intercepts of the form as a linear function about a centre."""
+        """Return weights (classes x features) and intercepts of the form as a linear function about a centre."""
 
     def features(self, x: Any, centre: Floats) -> Any:
-        """The features those weights multiply."""
+        """Return the features that `weights` multiplies."""
 
     def feature_names(self, columns: list[str]) -> list[str]:
-        """Names of those features."""
+        """Return the names of the features."""
 
 
 class Readable:
-    """A form whose cells are scored by the plain formula anyway."""
+    """A form whose `cells` already evaluates the plain formula."""
 
     @property
     def readable(self) -> Self:
@@ -64,15 +64,15 @@ class Readable:
         return self
 
 
-def weighed(part: Floats, weight: Floats | float) -> Floats:
-    """Numbers times their weights, where 0 times anything infinite is 0."""
-    nothing = np.asarray(weight) == 0.0
-    if not nothing.any():
+def apply_weight(part: Floats, weight: Floats | float) -> Floats:
+    """Return scores times weights, with 0 times infinity equal to 0."""
+    is_zero = np.asarray(weight) == 0.0
+    if not is_zero.any():
         return np.asarray(part * weight)
     with np.errstate(invalid="ignore"):
-        return np.where(nothing, 0.0, part * weight)
+        return np.where(is_zero, 0.0, part * weight)
 
 
 def side_by_side(*views: Floats) -> Floats:
-    """Arrays of classes x columns, one for each view, as one of classes x views."""
+    """Interleave one array (classes x columns) per view into classes x (columns x views)."""
     return np.stack(views, axis=2).reshape(len(views[0]), -1)

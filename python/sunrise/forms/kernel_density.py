@@ -1,6 +1,7 @@
-"""The form of kernel densities: the log of a sum of Gaussians about every value that was seen.
+"""The form of kernel densities: the log of a sum of Gaussian kernels at the training values.
 
-The readable formula adds up all of them; `_native.KernelSums` has the same sums by series, with an error below 1e-9.
+The readable formula adds up all kernels; `_native.KernelSums` computes the same sums by series, with an error below
+1e-9.
 """
 
 from __future__ import annotations
@@ -16,23 +17,23 @@ import numpy as np
 from sunrise import _native
 from sunrise._common.arrays import Floats, Mask
 from sunrise._common.threads import threads
-from sunrise.forms.base import weighed
+from sunrise.forms.base import apply_weight
 from sunrise.numerics.special import log, log_sum_exp
 from sunrise.statistics.empirical import Values
 
-#: Numbers that the readable formula holds at a time.
-_PIECE = 1 << 22
+#: Maximum number of kernel values in memory for the readable formula.
+_MOST_VALUES = 1 << 22
 
-#: What an image of a value may be off, in bandwidths, to matter: exp(-x^2 / 2) is 1e-20 there.
-_FAR = 9.6
+#: Distance, in bandwidths, beyond which a reflected kernel is negligible: exp(-x^2 / 2) is 1e-20 there.
+_REACH = 9.6
 
 
 @dataclass(frozen=True)
 class Bounds:
-    """Between which numbers cells lie, and what happens to kernels there.
+    """Bounds of the cells, and the treatment of kernels at the bounds.
 
-    They are reflected, or cells are taken on a scale without bounds: log(x - lower), -log(upper - x), or the
-    difference of both logarithms.
+    Kernels are reflected at the bounds, or, if `log` is True, cells are transformed to an unbounded scale:
+    log(x - lower), -log(upper - x), or log(x - lower) - log(upper - x).
     """
 
     lower: float = -math.inf
@@ -41,21 +42,21 @@ class Bounds:
 
     @property
     def span(self) -> float:
-        """From one bound to the other."""
+        """Distance between the bounds."""
         return self.upper - self.lower
 
-    def scale(self, x: Floats) -> Floats:
-        """Cells on the scale on which kernels are put about them."""
+    def to_scale(self, x: Floats) -> Floats:
+        """Transform cells to the scale of the kernels."""
         if not self.log:
             return x
         low = np.log(x - self.lower) if math.isfinite(self.lower) else 0.0
         high = np.log(self.upper - x) if math.isfinite(self.upper) else 0.0
         return np.asarray(low - high)
 
-    def back(self, u: Floats) -> Floats:
-        """Cells from that scale, inside the bounds: what is beyond one is reflected."""
+    def from_scale(self, u: Floats) -> Floats:
+        """Transform places on the scale of the kernels to cells; places outside the bounds are reflected."""
         if not self.log:
-            return self._reflected(u)
+            return self._reflect(u)
         with np.errstate(over="ignore"):
             if not math.isfinite(self.upper):
                 return self.lower + np.exp(u)
@@ -63,16 +64,16 @@ class Bounds:
                 return self.upper - np.exp(-u)
             return self.lower + self.span / (1.0 + np.exp(-u))
 
-    def _reflected(self, x: Floats) -> Floats:
+    def _reflect(self, x: Floats) -> Floats:
         if math.isfinite(self.span):
-            turns = np.mod(x - self.lower, 2.0 * self.span)
-            return self.lower + np.minimum(turns, 2.0 * self.span - turns)
+            distance = np.mod(x - self.lower, 2.0 * self.span)
+            return self.lower + np.minimum(distance, 2.0 * self.span - distance)
         if math.isfinite(self.lower):
             return self.lower + np.abs(x - self.lower)
         return self.upper - np.abs(self.upper - x) if math.isfinite(self.upper) else x
 
-    def log_stretch(self, x: Floats) -> Floats:
-        """Log of how fast the scale grows with x."""
+    def log_derivative(self, x: Floats) -> Floats:
+        """Return the log of the derivative of `to_scale`."""
         if not self.log:
             return np.zeros_like(x)
         low = -np.log(x - self.lower) if math.isfinite(self.lower) else 0.0
@@ -80,43 +81,43 @@ class Bounds:
         return np.asarray(low + high + (math.log(self.span) if math.isfinite(self.span) else 0.0))
 
     def images(self, width: float) -> list[tuple[float, float]]:
-        """A cell and its reflections, (sign, shift) each, as far as kernels of this width reach."""
+        """Return (sign, shift) of a cell and of its reflections within the reach of kernels of this width."""
         if self.log or not (math.isfinite(self.lower) or math.isfinite(self.upper)):
             return [(1.0, 0.0)]
         if not math.isfinite(self.span):
             return [(1.0, 0.0), (-1.0, 2.0 * (self.lower if math.isfinite(self.lower) else self.upper))]
-        turns = math.ceil(_FAR * width / (2.0 * self.span))
-        shifts = [2.0 * k * self.span for k in range(-turns, turns + 1)]
+        n_reflections = math.ceil(_REACH * width / (2.0 * self.span))
+        shifts = [2.0 * k * self.span for k in range(-n_reflections, n_reflections + 1)]
         return [(1.0, s) for s in shifts] + [
             (-1.0, 2.0 * self.lower + s) for s in [*shifts, shifts[-1] + 2.0 * self.span]
         ]
 
 
-#: Kernels as the native code holds them, made once for each form.
+#: Native kernel sums, created once for each form.
 _SUMS: WeakKeyDictionary[Sums, Any] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True, eq=False)
 class Sums:
-    """Sums of kernels about values, one for each class and column, with its bandwidth (classes x columns)."""
+    """Kernel sums, one for each class and column; `width` holds the bandwidths (classes x columns)."""
 
     values: Values
     width: Floats
     bounds: Bounds
 
     @cached_property
-    def folds(self) -> tuple[bool, float, float, list[tuple[float, float]]]:
-        """What the native code needs to know of the bounds."""
-        b, some = self.bounds, self.values.sizes > 0
-        return b.log, b.lower, b.upper, b.images(float(self.width.max(where=some, initial=0.0)))
+    def native_bounds(self) -> tuple[bool, float, float, list[tuple[float, float]]]:
+        """The bounds as the native code expects them: log scale or not, lower, upper, reflections."""
+        b, has_values = self.bounds, self.values.sizes > 0
+        return b.log, b.lower, b.upper, b.images(float(self.width.max(where=has_values, initial=0.0)))
 
     @cached_property
     def log_width(self) -> Floats:
-        """Log of what kernels of height 1 are divided by to be densities, classes x columns."""
+        """Log of the normalising constant of the kernels, sqrt(2 pi) times the bandwidth, classes x columns."""
         return np.asarray(np.log(self.width) + 0.5 * math.log(2.0 * math.pi))
 
     def native(self, n_threads: int | None = None) -> Any:
-        """The sums by series, laid out by this many threads when first asked for."""
+        """Return the native sums, which are created at the first call, by this many threads."""
         if self not in _SUMS:
             v = self.values
             widths = np.ascontiguousarray(self.width.T).ravel()
@@ -125,43 +126,48 @@ class Sums:
             _SUMS[self] = _native.KernelSums(x, w, v.offsets, widths, v.n_classes, n_threads)
         return _SUMS[self]
 
-    def log_sums(self, c: Any, j: Any, u: Floats, taken: tuple[Floats, Floats] | None = None) -> Floats:
-        """Log sums at places on the scale, of a class and column each; `taken` has points and weights to leave out."""
+    def log_sums(self, c: Any, j: Any, u: Floats, excluded: tuple[Floats, Floats] | None = None) -> Floats:
+        """Return log kernel sums at places u, each for a class c and column j.
+
+        `excluded` holds a point and its weight to leave out of each sum.
+        """
         at = np.broadcast_to(np.asarray(j) * len(self.width) + c, u.shape).astype(np.int64)
-        out = None if taken is None else tuple(np.ascontiguousarray(part).ravel() for part in taken)
+        left_out = (
+            None if excluded is None else tuple(np.ascontiguousarray(part).ravel() for part in excluded)
+        )
         with np.errstate(divide="ignore"):
-            found = self.native().log_sums(
-                at, np.ascontiguousarray(u), self._at_places, threads(None, 16 * len(u)), out
+            log_sums = self.native().log_sums(
+                at, np.ascontiguousarray(u), self._bounds_on_scale, threads(None, 16 * len(u)), left_out
             )
-        return np.asarray(found - self.log_width[c, j])
+        return np.asarray(log_sums - self.log_width[c, j])
 
     @property
-    def _at_places(self) -> tuple[bool, float, float, list[tuple[float, float]]]:
-        """Cells that are on the scale already."""
-        return False, *self.folds[1:]
+    def _bounds_on_scale(self) -> tuple[bool, float, float, list[tuple[float, float]]]:
+        """The native bounds for places that are on the scale of the kernels already."""
+        return False, *self.native_bounds[1:]
 
-    def plainly(self, c: int, j: int, u: Floats) -> Floats:
-        """The same by the formula itself."""
+    def log_sums_by_formula(self, c: int, j: int, u: Floats) -> Floats:
+        """Return log kernel sums at places u by the plain formula."""
         run = self.values.run(c, j)
-        found = np.full(len(u), -np.inf)
+        log_sums = np.full(len(u), -np.inf)
         if len(run.x) == 0:
-            return found
-        step = max(1, _PIECE // len(run.x))
+            return log_sums
+        step = max(1, _MOST_VALUES // len(run.x))
         for start in range(0, len(u), step):
-            for sign, shift in self.folds[3]:
-                some = slice(start, start + step)
-                z = (sign * u[some, None] + shift - run.x) / self.width[c, j]
+            for sign, shift in self.native_bounds[3]:
+                piece = slice(start, start + step)
+                z = (sign * u[piece, None] + shift - run.x) / self.width[c, j]
                 logs = np.log(run.observed_weight) - 0.5 * np.minimum(z * z, 1e300)
-                found[some] = np.logaddexp(found[some], log_sum_exp(logs, axis=1))
-        return np.asarray(found - self.log_width[c, j])
+                log_sums[piece] = np.logaddexp(log_sums[piece], log_sum_exp(logs, axis=1))
+        return np.asarray(log_sums - self.log_width[c, j])
 
 
 @dataclass(frozen=True, eq=False)
 class Density:
-    """A cell adds the log of (its class's sum of kernels + prior * common density) / total.
+    """The score of a cell is the log of (kernel sum of the class + prior * common density) / total.
 
-    The sums of a column are those of its classes, then others where the common density has some of its own; that has
-    the `share` (columns x sums) of each. `prior` and `total` are columns x classes.
+    A column has one kernel sum per class, and may have additional sums that only the common density uses. The common
+    density is the average of all sums with weights `share` (columns x sums). `prior` and `total` are columns x classes.
     """
 
     sums: Sums
@@ -170,7 +176,7 @@ class Density:
     total: Floats
     known: Mask
     weight: Floats
-    #: Whether it is scored by the formula itself.
+    #: True to evaluate the plain formula.
     plain: bool = False
 
     kind: ClassVar[str] = "kernel"
@@ -179,68 +185,66 @@ class Density:
 
     @property
     def finite(self) -> Density:
-        """Nothing is infinite: kernels reach everywhere."""
+        """The form itself: Gaussian kernels are positive everywhere."""
         return self
 
     @property
     def readable(self) -> Density:
-        """The same form by its formula."""
+        """The same form, evaluated by the plain formula."""
         return replace(self, plain=True)
 
     def common(self, j: Any, u: Floats) -> Floats:
-        """Log of the common density at places u of the columns j."""
+        """Return the log of the common density at places u of the columns j."""
         share = log(self.share)
         sums = range(self.share.shape[1])
         logs = np.stack([self.sums.log_sums(np.full(len(u), c), j, u) + share[j, c] for c in sums])
         return log_sum_exp(np.where(np.isnan(logs), -np.inf, logs), axis=0)
 
     def _log_sums(self, c: int, j: int, u: Floats) -> Floats:
-        return self.sums.plainly(c, j, u) if self.plain else self.sums.log_sums(c, j, u)
+        return self.sums.log_sums_by_formula(c, j, u) if self.plain else self.sums.log_sums(c, j, u)
 
     def column(self, j: int, x: Floats) -> Floats:
-        """Log densities of cells of column j, rows x classes; a missing cell has NaN."""
+        """Return log densities of cells of column j, rows x classes; NaN for a missing cell."""
         n_classes = self.prior.shape[1]
-        seen = np.flatnonzero(~np.isnan(x))
-        found = np.full((len(x), n_classes), np.nan)
-        u = self.sums.bounds.scale(x[seen])
+        observed = np.flatnonzero(~np.isnan(x))
+        log_density = np.full((len(x), n_classes), np.nan)
+        u = self.sums.bounds.to_scale(x[observed])
         logs = np.stack([self._log_sums(k, j, u) for k in range(self.share.shape[1])], axis=1)
         common = log_sum_exp(logs + log(self.share[j]), axis=1)[:, None]
-        own = np.logaddexp(logs[:, :n_classes], common + log(self.prior[j]))
-        found[seen] = own - np.log(self.total[j])
-        return found
+        smoothed = np.logaddexp(logs[:, :n_classes], common + log(self.prior[j]))
+        log_density[observed] = smoothed - np.log(self.total[j])
+        return log_density
 
     def cells(self, x: Floats) -> Floats:
-        """Score every cell: rows x classes x columns; a missing cell (NaN) adds 0."""
-        found = np.zeros((len(x), self.prior.shape[1], x.shape[1]))
+        """Return the score of every cell, rows x classes x columns; a missing cell (NaN) adds 0."""
+        scores = np.zeros((len(x), self.prior.shape[1], x.shape[1]))
         for j in np.flatnonzero(self.known):
-            found[:, :, j] = np.where(np.isnan(x[:, j])[:, None], 0.0, self.column(int(j), x[:, j]))
-        return weighed(found, self.weight)
+            scores[:, :, j] = np.where(np.isnan(x[:, j])[:, None], 0.0, self.column(int(j), x[:, j]))
+        return apply_weight(scores, self.weight)
 
     def unseen(self, j: int, x: Floats) -> Mask:
-        """Numbers are never unseen."""
+        """Return False for every cell: numbers are never unseen levels."""
         return np.zeros(len(x), bool)
 
     def times(self, weight: Floats) -> Density:
-        """The form with its columns weighed."""
+        """Return the form with column scores multiplied by weights."""
         return replace(self, weight=self.weight * weight)
 
     def weights(self, centre: Floats) -> tuple[Floats, Floats]:
-        """There are none."""
-        raise ValueError(
-            'a kernel density is not linear in any features of its cells. Use families="auto-fast", or another family.'
-        )
+        """Raise: the form is not linear."""
+        raise ValueError('a kernel density has no linear form. Use families="auto-fast", or another family.')
 
     def features(self, x: Any, centre: Floats) -> Any:
-        """There are none."""
+        """Raise: the form is not linear."""
         return self.weights(centre)
 
     def feature_names(self, columns: list[str]) -> list[str]:
-        """There are none."""
+        """Return an empty list: the form is not linear."""
         return []
 
     def native(self) -> tuple[Any, ...]:
-        """Everything but the cells, as the native scorer takes it."""
+        """Return the arguments of `_native.KernelWeights`."""
         log_width = np.ascontiguousarray(self.sums.log_width.T)
         tables = self.share, self.prior, np.log(self.total), log_width, np.where(self.known, self.weight, 0.0)
         flat = (np.ascontiguousarray(table, dtype=np.float64).ravel() for table in tables)
-        return self.sums.native(), self.sums.folds, *flat, self.prior.shape[1]
+        return self.sums.native(), self.sums.native_bounds, *flat, self.prior.shape[1]

@@ -1,4 +1,4 @@
-"""Pointwise forms: a cell adds the value of a function, which need not be a weighted sum of terms."""
+"""Pointwise forms: the score of a cell is an arbitrary function of the cell."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import Any, ClassVar
 import numpy as np
 
 from sunrise._common.arrays import Floats, Mask
-from sunrise.forms.base import Readable, weighed
+from sunrise.forms.base import Readable, apply_weight
 
 
 @dataclass(frozen=True, eq=False)
 class Pointwise(Readable):
-    """A cell adds what a function says, which takes cells (rows x 1 x columns) and gives rows x classes x columns.
+    """The score of a cell is `of(x)`, a function from rows x 1 x columns to rows x classes x columns.
 
-    The form of predictive distributions, which are no weighted sums of terms.
+    Used for predictive distributions, whose log densities are not weighted sums of terms.
     """
 
     of: Callable[[Floats], Floats]
@@ -28,31 +28,29 @@ class Pointwise(Readable):
 
     @property
     def finite(self) -> Pointwise:
-        """Nothing is infinite: a predictive distribution leaves nothing impossible."""
+        """The form itself: a predictive distribution is positive everywhere."""
         return self
 
     def cells(self, x: Floats) -> Floats:
-        """Score every cell: rows x classes x columns; a missing cell (NaN) adds 0."""
-        return np.where(np.isnan(x)[:, None, :], 0.0, weighed(self.of(x[:, None, :]), self.weight))
+        """Return the score of every cell, rows x classes x columns; a missing cell (NaN) adds 0."""
+        return np.where(np.isnan(x)[:, None, :], 0.0, apply_weight(self.of(x[:, None, :]), self.weight))
 
     def unseen(self, j: int, x: Floats) -> Mask:
-        """Numbers are never unseen."""
+        """Return False for every cell: numbers are never unseen levels."""
         return np.zeros(len(x), bool)
 
     def times(self, weight: Floats) -> Pointwise:
-        """The form with its columns weighed."""
+        """Return the form with column scores multiplied by weights."""
         return replace(self, weight=self.weight * weight)
 
     def weights(self, centre: Floats) -> tuple[Floats, Floats]:
-        """There are none."""
-        raise ValueError(
-            'a model with estimate="predictive" is not linear in any features of its cells. Use estimate="mean".'
-        )
+        """Raise: the form is not linear."""
+        raise ValueError('a model with estimate="predictive" has no linear form. Use estimate="mean".')
 
     def features(self, x: Any, centre: Floats) -> Any:
-        """There are none."""
+        """Raise: the form is not linear."""
         return self.weights(centre)
 
     def feature_names(self, columns: list[str]) -> list[str]:
-        """There are none."""
+        """Return an empty list: the form is not linear."""
         return []

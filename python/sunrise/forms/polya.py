@@ -1,4 +1,4 @@
-"""Polya forms: counts drawn from an urn with reinforcement (Dirichlet-compound multinomial)."""
+"""Polya forms: the Dirichlet-multinomial (Polya urn) log probability of counts."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from typing import Any, ClassVar
 import numpy as np
 
 from sunrise._common.arrays import Floats, Mask
-from sunrise.forms.base import Readable, weighed
+from sunrise.forms.base import Readable, apply_weight
 from sunrise.numerics.special import log_rising
 
 
 @dataclass(frozen=True, eq=False)
 class Polya(Readable):
-    """Counts drawn from an urn per class, to which everything drawn returns with one more of its kind.
+    """Counts from a Polya urn per class: each drawn ball returns to the urn with another ball of its colour.
 
-    A row adds log_rising(a_j, n_j) for each of its counts, less log_rising(sum of a, sum of n). What the length of a
-    row takes from all of its counts is told to each of them in proportion. Missing counts are as if their columns were
-    not there; so are columns that are not known.
+    The score of a row is the sum of log_rising(a_j, n_j) over its counts, minus log_rising(sum of a, sum of n). The
+    second term is split among the cells in proportion to their counts. Columns with a missing count, and columns that
+    are not `known`, are left out of the row.
 
     >>> import numpy as np
     >>> urn = Polya(np.array([[0.1, 0.1]]), np.array([True, True]))
@@ -30,7 +30,7 @@ class Polya(Readable):
 
     concentration: Floats
     known: Mask
-    #: What all scores are multiplied by.
+    #: Factor of all scores.
     weight: float = 1.0
 
     kind: ClassVar[str] = "polya"
@@ -39,43 +39,43 @@ class Polya(Readable):
 
     @property
     def finite(self) -> Polya:
-        """What an urn does not hold is -inf and multiplies nothing, so there is nothing to take out."""
+        """The form itself: a score of -inf is never multiplied by a count, so it needs no special treatment."""
         return self
 
     @cached_property
     def total(self) -> Floats:
-        """The sum of what the urns hold."""
+        """Sum of the concentrations of the known columns, for each class."""
         return np.asarray(np.where(self.known, self.concentration, 0.0).sum(axis=1))
 
     def cells(self, x: Floats) -> Floats:
-        """Score every cell: rows x classes x columns; a missing cell (NaN) adds 0."""
-        seen = ~np.isnan(x) & self.known
-        n = np.where(seen, x, 0.0)[:, None, :]
-        total = np.where(seen[:, None, :], self.concentration, 0.0).sum(axis=2, keepdims=True)
+        """Return the score of every cell, rows x classes x columns; a missing cell (NaN) adds 0."""
+        observed = ~np.isnan(x) & self.known
+        n = np.where(observed, x, 0.0)[:, None, :]
+        total = np.where(observed[:, None, :], self.concentration, 0.0).sum(axis=2, keepdims=True)
         length = n.sum(axis=2, keepdims=True)
         share = np.divide(n, length, out=np.zeros_like(n), where=length > 0)
         whole = np.where(total > 0, log_rising(np.where(total > 0, total, 1.0), length), 0.0)
-        return weighed(log_rising(self.concentration, n) - share * whole, self.weight)
+        return apply_weight(log_rising(self.concentration, n) - share * whole, self.weight)
 
     def unseen(self, j: int, x: Floats) -> Mask:
-        """Numbers are never unseen."""
+        """Return False for every cell: numbers are never unseen levels."""
         return np.zeros(len(x), bool)
 
     def times(self, weight: Floats) -> Polya:
-        """The form with all of its columns weighed by one number."""
+        """Return the form with all scores multiplied by one weight, the mean of the weights."""
         return replace(self, weight=self.weight * float(np.mean(weight)))
 
     def weights(self, centre: Floats) -> tuple[Floats, Floats]:
-        """There are none."""
+        """Raise: the form is not linear."""
         raise ValueError(
-            'a Polya urn (a multinomial with estimate="predictive", a Dirichlet-compound multinomial) is not linear in '
-            'any features of its cells. Use a multinomial with estimate="mean".'
+            'a Polya urn (a multinomial with estimate="predictive", a Dirichlet-compound multinomial) has no '
+            'linear form. Use a multinomial with estimate="mean".'
         )
 
     def features(self, x: Any, centre: Floats) -> Any:
-        """There are none."""
+        """Raise: the form is not linear."""
         return self.weights(centre)
 
     def feature_names(self, columns: list[str]) -> list[str]:
-        """There are none."""
+        """Return an empty list: the form is not linear."""
         return []

@@ -1,4 +1,4 @@
-"""Removal: the score of a cell under a mean and a variance that lose the cell."""
+"""Removal: the leave-one-out score of a Gaussian cell."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from sunrise._common.arrays import Codes, Floats, Mask
 
 
 class Removal(NamedTuple):
-    """What a cell adds to the score of its own class without itself: all but the squares u = (x - anchor)^2 is known.
+    """Coefficients of the score of a cell under the Gaussian of its class, estimated without this cell.
 
-    A mean and a variance that lose a cell give base - log(1 - q u) / 2 - p u / (1 - q u), where the anchor is the mean
-    with the cell and 1 - q u is what is left of the variance; each part is classes x columns.
+    With u = (x - anchor)^2, the score is base - log(1 - q u) / 2 - p u / (1 - q u). The anchor is the mean with the
+    cell, and 1 - q u is the factor by which the variance shrinks without the cell. Each part is classes x columns.
     """
 
     base: Floats
@@ -23,15 +23,19 @@ class Removal(NamedTuple):
 
     @classmethod
     def of(cls, mean: Floats, var: Floats, farther: Floats, q: Floats, known: Mask) -> Removal:
-        """From the variance without the cell had it been at the mean, and how much farther off the cell then is."""
+        """Return the coefficients.
+
+        `var` is the variance without a cell that lies at the mean; `farther` is the factor by which the distance of a
+        cell from the mean grows when the cell is removed.
+        """
         base = -0.5 * np.log(2.0 * np.pi * var)
         p = 0.5 * farther * farther / var
         return cls(*(np.where(known, part, 0.0) for part in (base, mean, q, p)))
 
     def cells(self, x: Floats, y: Codes) -> Floats:
-        """What the cells of rows of these classes add, rows x columns: 0 if missing, NaN if nothing would be left."""
+        """Return cell scores for the class of the row, rows x columns: 0 if missing, NaN if no variance remains."""
         base, anchor, q, p = (part[y] for part in self)
         d = np.where(np.isnan(x), anchor, x) - anchor
-        left = 1.0 - q * d * d
-        left = np.where(left > 1e-6, left, np.nan)  # of less, too few digits are known
-        return np.where(np.isnan(x), 0.0, base - 0.5 * np.log(left) - p * d * d / left)
+        shrinkage = 1.0 - q * d * d
+        shrinkage = np.where(shrinkage > 1e-6, shrinkage, np.nan)  # smaller values have lost too many digits
+        return np.where(np.isnan(x), 0.0, base - 0.5 * np.log(shrinkage) - p * d * d / shrinkage)

@@ -1,4 +1,4 @@
-"""Table forms: a cell adds the entry of its level."""
+"""Table forms: the score of a cell is the table entry of its level."""
 
 from __future__ import annotations
 
@@ -9,15 +9,16 @@ import numpy as np
 
 from sunrise import _native
 from sunrise._common.arrays import Codes, Floats, Integers, Mask, Positions
-from sunrise.forms.base import Readable, weighed
+from sunrise.forms.base import Readable, apply_weight
 
 
 @dataclass(frozen=True, eq=False)
 class Table(Readable):
-    """A cell adds what its level says.
+    """The score of a cell is the entry of its level.
 
-    A column with k levels seen has k + 2 entries in `values` (entries x classes): its levels in order, then
-    any other code below its size (possible, never seen), then any code beyond (unseen).
+    A column with k observed levels has k + 2 entries in `values` (entries x classes): the observed levels in order of
+    their codes, then one entry for all other codes below `sizes` (possible but not observed), then one entry for codes
+    from `sizes` on (unseen).
     """
 
     offsets: Integers
@@ -25,7 +26,7 @@ class Table(Readable):
     sizes: Integers
     values: Floats
     refuse_unseen: bool = False
-    #: What the levels are called.
+    #: Names of the levels.
     names: list[str] = field(default_factory=list)
 
     kind: ClassVar[str] = "table"
@@ -34,66 +35,66 @@ class Table(Readable):
 
     @property
     def finite(self) -> Table:
-        """Looked-up infinities never multiply anything, so there is nothing to take out."""
+        """The form itself: entries of -inf are looked up, never multiplied, so they need no special treatment."""
         return self
 
-    def places(self, x: Floats, j: Positions) -> Integers:
-        """The places of cells among the levels of their columns; beyond them all where the level is none of them."""
-        found = np.empty(len(x), np.int64)
+    def level_positions(self, x: Floats, j: Positions) -> Integers:
+        """Return the positions of cells among the levels of their columns j; the number of levels for other levels."""
+        positions = np.empty(len(x), np.int64)
         for column in np.unique(j):
-            own = j == column
+            in_column = j == column
             levels = self.codes[self.offsets[column] : self.offsets[column + 1]]
-            place = np.searchsorted(levels, x[own])
-            seen = (place < len(levels)) & (np.append(levels, -1)[place] == x[own])
-            found[own] = np.where(seen, place, len(levels))
-        return found
+            position = np.searchsorted(levels, x[in_column])
+            observed = (position < len(levels)) & (np.append(levels, -1)[position] == x[in_column])
+            positions[in_column] = np.where(observed, position, len(levels))
+        return positions
 
     def entries(self, x: Floats) -> Integers:
-        """The entry of every cell, rows x columns; -1 where the cell is missing."""
-        found = np.empty(x.shape, np.int64)
+        """Return the entry of every cell, rows x columns; -1 if the cell is missing."""
+        entries = np.empty(x.shape, np.int64)
         for j in range(x.shape[1]):
             levels = self.codes[self.offsets[j] : self.offsets[j + 1]]
             first, k = self.offsets[j] + 2 * j, len(levels)
             cell = np.where(np.isnan(x[:, j]), 0.0, x[:, j])
-            if k and levels[-1] == k - 1:  # codes without gaps are their own places
-                place = np.minimum(cell, k).astype(np.int64)
-                seen = place < k
+            if k and levels[-1] == k - 1:  # codes without gaps are positions
+                position = np.minimum(cell, k).astype(np.int64)
+                observed = position < k
             else:
-                place = np.searchsorted(levels, cell)
-                seen = (place < k) & (np.append(levels, -1)[place] == cell)
-            beyond = ~seen & (cell >= self.sizes[j])
+                position = np.searchsorted(levels, cell)
+                observed = (position < k) & (np.append(levels, -1)[position] == cell)
+            beyond = ~observed & (cell >= self.sizes[j])
             if self.refuse_unseen and beyond.any():
                 row = int(np.argmax(beyond))
                 raise _native.CellError("unseen", row, j, float(cell[row]))
-            found[:, j] = first + np.where(seen, place, np.where(beyond, k + 1, k))
-        return np.where(np.isnan(x), -1, found)
+            entries[:, j] = first + np.where(observed, position, np.where(beyond, k + 1, k))
+        return np.where(np.isnan(x), -1, entries)
 
     def unseen(self, j: int, x: Floats) -> Mask:
-        """Which cells of column j hold levels beyond those that are possible."""
+        """Return the mask of cells of column j whose level is not among the possible levels."""
         return np.asarray(x >= self.sizes[j]) & ~np.isin(x, self.codes[self.offsets[j] : self.offsets[j + 1]])
 
     def cells(self, x: Floats) -> Floats:
-        """Score every cell: rows x classes x columns; a missing cell (NaN) adds 0."""
+        """Return the score of every cell, rows x classes x columns; a missing cell (NaN) adds 0."""
         entry = self.entries(x)
         return np.where(entry[:, None, :] < 0, 0.0, np.moveaxis(self.values[entry], 2, 1))
 
     def times(self, weight: Floats) -> Table:
-        """The form with its columns weighed."""
+        """Return the form with column scores multiplied by weights."""
         sizes = np.diff(self.offsets) + 2
         by_entry = np.repeat(np.broadcast_to(weight, sizes.shape), sizes)
-        return replace(self, values=weighed(self.values, by_entry[:, None]))
+        return replace(self, values=apply_weight(self.values, by_entry[:, None]))
 
-    def own(self, x: Floats, y: Codes) -> Floats:
-        """What cells add to the score of one class each, that of their row: rows x columns."""
+    def own_class_cells(self, x: Floats, y: Codes) -> Floats:
+        """Return the score of every cell for the class y of its row, rows x columns."""
         entry = self.entries(x)
         return np.where(entry < 0, 0.0, self.values[entry, y[:, None]])
 
     def weights(self, centre: Floats) -> tuple[Floats, Floats]:
-        """One weight per class and entry; levels have no centre and no intercept."""
+        """Return one weight per class and entry, and intercepts of 0; the centre has no effect."""
         return self.values.T, np.zeros(self.values.shape[1])
 
     def features(self, x: Any, centre: Floats) -> Any:
-        """One-hot rows: 1 for the entry of each cell."""
+        """Return a one-hot encoding of the entries."""
         from scipy import sparse
 
         entry = self.entries(x if isinstance(x, np.ndarray) else x.toarray())
@@ -103,7 +104,7 @@ class Table(Readable):
         )
 
     def feature_names(self, columns: list[str]) -> list[str]:
-        """Names of the entries."""
+        """Return the names of the entries."""
         return [
             f"{name}={level}"
             for j, name in enumerate(columns)

@@ -1,2 +1,2 @@
-"""What can be inferred with a fitted model besides a label: leave-one-out scores, calibration, intervals, EM for rows
+"""Results of a fitted model other than predictions: leave-one-out scores, calibration, intervals, EM for rows
 without a label, explanations, posteriors, samples, decisions, the linear form."""

@@ -1,7 +1,8 @@
 """Calibration: one temperature, or one weight per column, with class offsets, fitted on leave-one-out scores.
 
-Minimised is the mean log loss of rows that were taken out of their own statistics, plus a pull of the weights to
-their mean, of that mean to 1 and of the offsets to 0 (see `columns` and `temperature`), which vanishes as rows grow.
+The objective is the mean leave-one-out log loss plus a penalty that shrinks the weights towards their mean, the mean
+weight towards 1 and the offsets towards 0 (see `_columns` and `_temperature`). The penalty is divided by the number of
+rows, so it vanishes as the number of rows grows.
 """
 
 from __future__ import annotations
@@ -20,219 +21,224 @@ from sunrise.model.calibration_weights import Calibration
 from sunrise.model.class_prior import log_share_without
 from sunrise.numerics.special import log
 
-#: The most numbers (rows x classes x columns) that are held; of more rows, a sample is taken.
-MOST = 1 << 25
-#: A cell that is impossible counts as this much less probable than the least of the others, so that a weight can
-#: still make it less so.
+#: Maximum number of scores (rows x classes x columns) in memory; with more, a sample of the rows is used.
+MOST_NUMBERS = 1 << 25
+#: A score of -inf is replaced by the least finite score of the row minus this number, so that weights still apply.
 IMPOSSIBLE = 745.0
 
-#: Scores of this size are too small to be log-odds.
-TINY = 0.02
+#: Scores with a root mean square below this number are not on the scale of log-odds.
+SMALL_SCORE = 0.02
 
-#: Rows on which the valleys of a temperature are looked for.
-FEW = 256
+#: Number of rows on which starting points for a temperature are compared.
+START_ROWS = 256
 
-#: A step that gains less than this share of the loss is the last: of columns, of a temperature, and on few rows of it.
-EXACT, ENOUGH, ROUGH = 1e-13, 1e-10, 1e-5
+#: Relative tolerances of the minimisation: of column weights, of a temperature, and of its starting points.
+COLUMNS_TOLERANCE, TEMPERATURE_TOLERANCE, START_TOLERANCE = 1e-13, 1e-10, 1e-5
 
-#: How strongly the mean weight is drawn to 1, and the offsets to 0.
-PULL, OFFSET_PULL = 0.1, 1e-4
+#: Penalty factors of (mean weight - 1)^2 and of squared offsets.
+WEIGHT_PENALTY, OFFSET_PENALTY = 0.1, 1e-4
 
 
 def calibration(rows: LeaveOneOut, kind: str) -> Calibration:
-    """Fit a calibration to the leave-one-out scores of rows."""
-    fitted = rows.fitted
-    n_columns, classes = len(fitted.schema.names), fitted.classes.tolist()
+    """Return a calibration fitted to the leave-one-out scores of rows; `kind` is "columns" or "temperature"."""
+    model = rows.model
+    n_columns, classes = len(model.schema.names), model.classes.tolist()
     weights, exponents = np.ones(n_columns), np.zeros(n_columns)
-    use = np.flatnonzero((rows.w > 0) & ~rows.alone)
-    if len(use) == 0 or len(classes) < 2 or not fitted.parts:
+    use = np.flatnonzero((rows.fitted_weight > 0) & ~rows.is_only_row_of_class)
+    if len(use) == 0 or len(classes) < 2 or not model.parts:
         return Calibration(kind, weights, exponents, dict.fromkeys(classes, 0.0))
     offsets = (_columns if kind == "columns" else _temperature)(rows, use, weights, exponents)
     return Calibration(kind, weights, exponents, dict(zip(classes, (float(d) for d in offsets), strict=True)))
 
 
 def _prior(rows: LeaveOneOut, use: Positions) -> Floats:
-    """Log class prior of the rows without themselves, as the data have it: offsets must not undo another."""
-    fitted, y = rows.fitted, rows.y[use]
-    if not fitted.is_generative:
-        return np.zeros((len(use), len(fitted.classes)))
-    prior = np.tile(log(fitted.stats.weight / fitted.stats.weight.sum()), (len(use), 1))
-    prior[np.arange(len(y)), y] += log_share_without(fitted.stats.weight[y], rows.w[use])
+    """Return leave-one-out log class frequencies, rows x classes.
+
+    The frequencies of the data are used even if the user gave a class prior, so that the offsets do not undo it.
+    """
+    model, y = rows.model, rows.y[use]
+    if not model.is_generative:
+        return np.zeros((len(use), len(model.classes)))
+    prior = np.tile(log(model.stats.weight / model.stats.weight.sum()), (len(use), 1))
+    prior[np.arange(len(y)), y] += log_share_without(model.stats.weight[y], rows.fitted_weight[use])
     return prior
 
 
-def _sampled(use: Positions, numbers: int) -> Positions:
-    """Every row, or of very many as many as can be held, drawn evenly and always the same."""
-    most = max(1, MOST // max(1, numbers))
+def _sample_rows(use: Positions, numbers: int) -> Positions:
+    """Return all rows, or a fixed uniform sample if there are too many to hold."""
+    most = max(1, MOST_NUMBERS // max(1, numbers))
     if len(use) <= most:
         return use
     return np.sort(np.random.default_rng(0).choice(use, most, replace=False))
 
 
 def _weights(rows: LeaveOneOut, use: Positions) -> Floats:
+    """Return the weights of the rows, scaled to a sum of 1."""
     w = np.ones(len(use)) if rows.weight is None else rows.weight[use]
     return np.asarray(w / w.sum())
 
 
 def _columns(rows: LeaveOneOut, use: Positions, weights: Floats, exponents: Floats) -> Floats:
-    """One weight for every column, or block of columns that are one distribution; the offsets.
+    """Set one weight for every column, or for every joint block, in `weights`; return the class offsets.
 
     Minimises loss + (1 / n) [sum_j (w_j - mean w)^2 + 0.1 J (mean w - 1)^2 + 1e-4 sum_c d_c^2] over w >= 0, which is
     convex.
     """
-    fitted = rows.fitted
-    places = [
+    model = rows.model
+    groups = [
         columns
-        for part in fitted.parts
+        for part in model.parts
         for columns in ([list(part.columns)] if part.family.joint else [[j] for j in part.columns])
     ]
-    n_classes, n_weights = len(fitted.classes), len(places)
-    use = _sampled(use, n_classes * n_weights)
-    told = _told(rows, use, n_weights)
+    n_classes, n_weights = len(model.classes), len(groups)
+    use = _sample_rows(use, n_classes * n_weights)
+    scores = _score_differences(rows, use, n_weights)
     rest = _prior(rows, use), rows.y[use], _weights(rows, use)
     n = float(len(use) if rows.weight is None else rows.weight[use].sum())
-    n_threads, cells, engine = engines.threads(fitted.n_jobs, told.size), told.ravel(), engines.current()
+    n_threads, cells, engine = engines.threads(model.n_jobs, scores.size), scores.ravel(), engines.current()
 
     def objective(v: Floats) -> tuple[float, Floats]:
         w, d = v[:n_weights], v[n_weights:]
-        value, on_w, on_d = engine.loss(cells, *rest, w, d, n_threads)
+        value, gradient_w, gradient_d = engine.loss(cells, *rest, w, d, n_threads)
         mean = w.mean()
-        value += (((w - mean) ** 2).sum() + PULL * n_weights * (mean - 1.0) ** 2 + OFFSET_PULL * d @ d) / n
-        on_w = on_w + (2.0 * (w - mean) + 2.0 * PULL * (mean - 1.0)) / n
-        return value, np.concatenate([on_w, on_d + 2.0 * OFFSET_PULL * d / n])
+        value += (
+            ((w - mean) ** 2).sum() + WEIGHT_PENALTY * n_weights * (mean - 1.0) ** 2 + OFFSET_PENALTY * d @ d
+        ) / n
+        gradient_w = gradient_w + (2.0 * (w - mean) + 2.0 * WEIGHT_PENALTY * (mean - 1.0)) / n
+        return value, np.concatenate([gradient_w, gradient_d + 2.0 * OFFSET_PENALTY * d / n])
 
     def hessian(v: Floats) -> Floats:
-        bent = engine.curvature(cells, *rest, v[:n_weights], v[n_weights:], n_threads)
-        pull = np.diag(np.repeat([2.0, 2.0 * OFFSET_PULL], [n_weights, n_classes]))
-        pull[:n_weights, :n_weights] -= 2.0 * (1.0 - PULL) / n_weights
-        return np.asarray(bent + pull / n)
+        loss_hessian = engine.curvature(cells, *rest, v[:n_weights], v[n_weights:], n_threads)
+        penalty = np.diag(np.repeat([2.0, 2.0 * OFFSET_PENALTY], [n_weights, n_classes]))
+        penalty[:n_weights, :n_weights] -= 2.0 * (1.0 - WEIGHT_PENALTY) / n_weights
+        return np.asarray(loss_hessian + penalty / n)
 
     start = np.repeat([1.0, 0.0], [n_weights, n_classes])
     lowest = np.repeat([0.0, -np.inf], [n_weights, n_classes])
-    found = minimise(objective, hessian, start, (lowest, np.full_like(lowest, np.inf)), EXACT)
-    for columns, w in zip(places, found[:n_weights], strict=True):
+    minimum = minimise(objective, hessian, start, (lowest, np.full_like(lowest, np.inf)), COLUMNS_TOLERANCE)
+    for columns, w in zip(groups, minimum[:n_weights], strict=True):
         weights[columns] = w
-    for k, part in enumerate(fitted.parts):
-        weights[list(part.columns)] *= _unit(rows, k, use)
-    return np.asarray(found[n_weights:])
+    for k, part in enumerate(model.parts):
+        weights[list(part.columns)] *= _score_unit(rows, k, use)
+    return np.asarray(minimum[n_weights:])
 
 
-def _told(rows: LeaveOneOut, use: Positions, n_weights: int) -> Floats:
-    """What every column adds to the scores of the rows without themselves: rows x classes - 1 x weights.
+def _score_differences(rows: LeaveOneOut, use: Positions, n_weights: int) -> Floats:
+    """Return the leave-one-out scores of every column, rows x (classes - 1) x weights.
 
-    Given as differences from the first class: only differences matter.
+    Scores are differences from the first class, because only differences matter.
     """
-    fitted = rows.fitted
-    told = np.empty((len(use), len(fitted.classes), n_weights))
+    model = rows.model
+    scores = np.empty((len(use), len(model.classes), n_weights))
     first = 0
-    for k, part in enumerate(fitted.parts):
+    for k, part in enumerate(model.parts):
         if part.family.joint:
-            told[:, :, first] = _unit(rows, k, use) * rows.block(k)[use]
+            scores[:, :, first] = _score_unit(rows, k, use) * rows.block(k)[use]
             first += 1
             continue
         n = len(part.columns)
-        every = len(use) == rows.batch.n_rows
-        step = max(1, MOST // (8 * n * len(fitted.classes)))
+        all_rows = len(use) == rows.batch.n_rows
+        step = max(1, MOST_NUMBERS // (8 * n * len(model.classes)))
         for start in range(0, len(use), step):
             here = slice(start, start + step)
-            which: Any = here if every else use[here]
-            told[here, :, first : first + n] = rows.cells(k, which)
+            which: Any = here if all_rows else use[here]
+            scores[here, :, first : first + n] = rows.cells(k, which)
         first += n
-    return _from_first(_settled(told))
+    return _minus_first_class(_replace_infinite(scores))
 
 
-def _unit(rows: LeaveOneOut, k: int, use: Positions) -> float:
-    """What the scores of block k are multiplied by before they are weighed: 1, unless they are no log-probabilities.
+def _score_unit(rows: LeaveOneOut, k: int, use: Positions) -> float:
+    """Return the factor that brings the scores of block k to the scale of log-probabilities; 1 if they are on it.
 
-    Weights that were divided by their sum are tiny, and no pull towards 1 is meant for those.
+    Complement weights that were divided by their sum give very small scores, for which a weight near 1 is not expected.
     """
-    family = rows.fitted.parts[k].family
+    family = rows.model.parts[k].family
     if family.generative or not family.joint:
         return 1.0
-    few = _from_first(_settled(rows.block(k)[use[:FEW]]))
-    size = float(np.sqrt(np.mean(few * few))) if few.size else 0.0
-    return 1.0 / size if 0.0 < size < TINY else 1.0
+    sample = _minus_first_class(_replace_infinite(rows.block(k)[use[:START_ROWS]]))
+    size = float(np.sqrt(np.mean(sample * sample))) if sample.size else 0.0
+    return 1.0 / size if 0.0 < size < SMALL_SCORE else 1.0
 
 
-def _settled(told: Floats) -> Floats:
-    """Scores of rows x classes ... without infinities."""
-    infinite = np.isneginf(told)
+def _replace_infinite(scores: Floats) -> Floats:
+    """Return scores (rows x classes x ...) with -inf replaced by a finite score; see IMPOSSIBLE."""
+    infinite = np.isneginf(scores)
     if not infinite.any():
-        return told
-    least = np.where(infinite, np.inf, told).min(axis=1, keepdims=True)
-    return np.where(infinite, np.where(np.isinf(least), 0.0, least) - IMPOSSIBLE, told)
+        return scores
+    least = np.where(infinite, np.inf, scores).min(axis=1, keepdims=True)
+    return np.where(infinite, np.where(np.isinf(least), 0.0, least) - IMPOSSIBLE, scores)
 
 
 def _temperature(rows: LeaveOneOut, use: Positions, weights: Floats, exponents: Floats) -> Floats:
-    """One temperature for all columns, an exponent on the length of every joint block; the offsets.
+    """Set one weight t (inverse temperature) and the exponents of joint blocks; return the class offsets.
 
     Minimises loss + (1 / n) [0.1 (t - 1)^2 + 0.1 sum_b g_b^2 + 1e-4 sum_c d_c^2], with the score
     t (sum of the other columns + sum_b (length_b + 1)^g_b block_b).
     """
-    fitted = rows.fitted
-    use = _sampled(use, len(fitted.classes) * len(fitted.parts))
-    tempered = _Tempered.of(rows, use)
-    n_joint = len(tempered.lengths)
-    # There may be several valleys: find their floors on a few rows, and the lowest of them on all.
-    few = tempered.some(np.linspace(0, len(use) - 1, min(len(use), FEW)).astype(np.intp))
+    model = rows.model
+    use = _sample_rows(use, len(model.classes) * len(model.parts))
+    loss = _TemperatureLoss.of(rows, use)
+    n_joint = len(loss.lengths)
+    # There may be several local minima: compare starting points on a few rows, and refine the best one on all rows.
+    small = loss.select_rows(np.linspace(0, len(use) - 1, min(len(use), START_ROWS)).astype(np.intp))
     points = product(np.arange(-10.0, 3.0, 2.0), (0.0, -0.5, -1.0) if n_joint else (0.0,))
     starts = [
-        np.concatenate([[step], np.full(n_joint, g), np.zeros(len(fitted.classes))]) for step, g in points
+        np.concatenate([[step], np.full(n_joint, g), np.zeros(len(model.classes))]) for step, g in points
     ]
-    starts.sort(key=lambda v: few.objective(v)[0])
-    floors = [few.lowest(start, ROUGH) for start in starts[:2]]
-    found = tempered.lowest(min(floors, key=lambda v: few.objective(v)[0]), ENOUGH)
-    weights[:] = np.exp(tempered.log_t(found))
-    for k, part in enumerate(fitted.parts):
-        weights[list(part.columns)] *= _unit(rows, k, use)
-    joint = (part for part in fitted.parts if part.family.joint)
-    for part, g in zip(joint, found[1 : 1 + n_joint], strict=True):
+    starts.sort(key=lambda v: small.objective(v)[0])
+    minima = [small.minimise(start, START_TOLERANCE) for start in starts[:2]]
+    minimum = loss.minimise(min(minima, key=lambda v: small.objective(v)[0]), TEMPERATURE_TOLERANCE)
+    weights[:] = np.exp(loss.log_t(minimum))
+    for k, part in enumerate(model.parts):
+        weights[list(part.columns)] *= _score_unit(rows, k, use)
+    joint = (part for part in model.parts if part.family.joint)
+    for part, g in zip(joint, minimum[1 : 1 + n_joint], strict=True):
         exponents[list(part.columns)] = g
-    return np.asarray(found[1 + n_joint :])
+    return np.asarray(minimum[1 + n_joint :])
 
 
 @dataclass(frozen=True)
-class _Tempered:
-    """The loss of rows as a function of log t at their mean length, the exponents g, and the offsets d."""
+class _TemperatureLoss:
+    """The objective of `_temperature` as a function of v = (log t at the mean length, exponents g, offsets d)."""
 
-    #: What the columns outside of joint blocks add, then each joint block: rows x classes - 1, from the first class.
+    #: Scores of columns outside joint blocks, then of each joint block, minus the first class: rows x (classes - 1).
     blocks: list[Floats]
-    #: Log of the length plus 1 of the rows of every joint block.
+    #: Log of (length + 1), joint blocks x rows.
     lengths: Floats
-    #: Mean of these, over all blocks: the temperature at length 0 would depend much on the exponents.
-    middle: Floats
+    #: Mean of `lengths` divided by the number of blocks: log t is centred there, so that it depends less on g.
+    mean_length: Floats
     prior: Floats
     y: Codes
-    #: Shares of the rows in the loss, and what they weigh together.
+    #: Weights of the rows, with sum 1, and their total before scaling.
     weight: Floats
     n: float
     engine: Any
     n_threads: int
 
     @classmethod
-    def of(cls, rows: LeaveOneOut, use: Positions) -> _Tempered:
-        """From leave-one-out scores of these rows."""
-        parts = rows.fitted.parts
+    def of(cls, rows: LeaveOneOut, use: Positions) -> _TemperatureLoss:
+        """Return the objective for the leave-one-out scores of these rows."""
+        parts = rows.model.parts
         joint = [k for k, part in enumerate(parts) if part.family.joint]
         rest = [k for k in range(len(parts)) if k not in joint]
-        every = len(use) == rows.batch.n_rows
-        told = [rows.block(k) if every else rows.block(k)[use] for k in [*rest, *joint]]
-        told = [_from_first(_settled(block)) for block in told]
-        units = [_unit(rows, k, use) for k in [*rest, *joint]]
-        told = [block if unit == 1.0 else unit * block for unit, block in zip(units, told, strict=True)]
-        blocks = [sum(told[1 : len(rest)], start=told[0])] if rest else []
-        blocks += told[len(rest) :]
+        all_rows = len(use) == rows.batch.n_rows
+        scores = [rows.block(k) if all_rows else rows.block(k)[use] for k in [*rest, *joint]]
+        scores = [_minus_first_class(_replace_infinite(block)) for block in scores]
+        units = [_score_unit(rows, k, use) for k in [*rest, *joint]]
+        scores = [block if unit == 1.0 else unit * block for unit, block in zip(units, scores, strict=True)]
+        blocks = [sum(scores[1 : len(rest)], start=scores[0])] if rest else []
+        blocks += scores[len(rest) :]
         lengths = np.log1p(
             np.array([rows.batch.blocks[k].lengths()[use] for k in joint]).reshape(-1, len(use))
         )
         n = float(len(use) if rows.weight is None else rows.weight[use].sum())
-        middle = lengths.mean(axis=1) / len(blocks)
-        n_threads = engines.threads(rows.fitted.n_jobs, blocks[0].size * (1 + len(joint)))
-        rest_of = _prior(rows, use), rows.y[use], _weights(rows, use), n, engines.current(), n_threads
-        return cls(blocks, lengths, middle, *rest_of)
+        mean_length = lengths.mean(axis=1) / len(blocks)
+        n_threads = engines.threads(rows.model.n_jobs, blocks[0].size * (1 + len(joint)))
+        others = _prior(rows, use), rows.y[use], _weights(rows, use), n, engines.current(), n_threads
+        return cls(blocks, lengths, mean_length, *others)
 
-    def some(self, rows: Positions) -> _Tempered:
-        """The same of some rows."""
+    def select_rows(self, rows: Positions) -> _TemperatureLoss:
+        """Return the objective for some of the rows."""
         share = self.weight[rows].sum()
         return replace(
             self,
@@ -246,27 +252,27 @@ class _Tempered:
         )
 
     def log_t(self, v: Floats) -> float:
-        """Log of the temperature's weight at length 0."""
+        """Return log t at length 0."""
         n_joint = len(self.lengths)
-        return float(v[0] - v[1 : 1 + n_joint] @ self.middle)
+        return float(v[0] - v[1 : 1 + n_joint] @ self.mean_length)
 
-    def _cells(self, v: Floats, bends: bool = False) -> Floats:
-        """The scores and how they change with every exponent, and `bends`, how that changes: as columns."""
+    def _derivatives(self, v: Floats, second: bool = False) -> Floats:
+        """Return the scores, their first and, if `second`, second derivatives by the exponents: one column for each."""
         n_joint = len(self.lengths)
         log_t, first = self.log_t(v), len(self.blocks) - n_joint
-        cells = np.empty((*self.blocks[0].shape, 1 + n_joint * (1 + bends)))
+        cells = np.empty((*self.blocks[0].shape, 1 + n_joint * (1 + second)))
         score = np.exp(log_t) * self.blocks[0] if first else np.zeros(self.blocks[0].shape)
         for b, length in enumerate(self.lengths):
             part = np.exp(log_t + v[1 + b] * length)[:, None] * self.blocks[first + b]
             score += part
-            for power in range(1, 2 + bends):
+            for power in range(1, 2 + second):
                 part *= length[:, None]
                 cells[:, :, 1 + b + (power - 1) * n_joint] = part
         cells[:, :, 0] = score
         return cells
 
-    def _rest(self, v: Floats, cells: Floats) -> tuple[Any, ...]:
-        """What the engines are told: of the columns, only the scores count."""
+    def _loss_arguments(self, v: Floats, cells: Floats) -> tuple[Any, ...]:
+        """Return the arguments of `engine.loss`: the scores have weight 1, the derivatives weight 0."""
         weights = np.zeros(cells.shape[2])
         weights[0] = 1.0
         return (
@@ -280,42 +286,43 @@ class _Tempered:
         )
 
     def objective(self, v: Floats) -> tuple[float, Floats]:
-        """The loss and the pulls, and their slopes."""
-        value, slope, on_d = self.engine.loss(*self._rest(v, self._cells(v)))
-        g, d, t = v[1 : len(slope)], v[len(slope) :], np.exp(self.log_t(v))
-        value += (PULL * (t - 1.0) ** 2 + PULL * g @ g + OFFSET_PULL * d @ d) / self.n
-        on_t = slope[0] + 2.0 * PULL * (t - 1.0) * t / self.n
-        on_g = slope[1:] - on_t * self.middle + 2.0 * PULL * g / self.n
-        return value, np.concatenate([[on_t], on_g, on_d + 2.0 * OFFSET_PULL * d / self.n])
+        """Return the penalised loss and its gradient."""
+        value, gradient, gradient_d = self.engine.loss(*self._loss_arguments(v, self._derivatives(v)))
+        g, d, t = v[1 : len(gradient)], v[len(gradient) :], np.exp(self.log_t(v))
+        value += (WEIGHT_PENALTY * (t - 1.0) ** 2 + WEIGHT_PENALTY * g @ g + OFFSET_PENALTY * d @ d) / self.n
+        gradient_t = gradient[0] + 2.0 * WEIGHT_PENALTY * (t - 1.0) * t / self.n
+        gradient_g = gradient[1:] - gradient_t * self.mean_length + 2.0 * WEIGHT_PENALTY * g / self.n
+        return value, np.concatenate(
+            [[gradient_t], gradient_g, gradient_d + 2.0 * OFFSET_PENALTY * d / self.n]
+        )
 
     def hessian(self, v: Floats) -> Floats:
         """Hessian of the objective; falls back to the Gauss-Newton part where the full one is not positive definite."""
         n_joint, t = len(self.lengths), np.exp(self.log_t(v))
-        slope = self.engine.loss(*self._rest(v, self._cells(v, bends=True)))[1]
-        straight = self.engine.curvature(*self._rest(v, self._cells(v)))
-        pull = np.repeat(
-            [2.0 * PULL * t * t, 2.0 * PULL, 2.0 * OFFSET_PULL], [1, n_joint, len(v) - 1 - n_joint]
-        )
-        straight += np.diag(pull / self.n)
-        bent = straight.copy()
+        gradient = self.engine.loss(*self._loss_arguments(v, self._derivatives(v, second=True)))[1]
+        gauss_newton = self.engine.curvature(*self._loss_arguments(v, self._derivatives(v)))
+        factors = [WEIGHT_PENALTY * t * t, WEIGHT_PENALTY, OFFSET_PENALTY]
+        penalty = 2.0 * np.repeat(factors, [1, n_joint, len(v) - 1 - n_joint])
+        gauss_newton += np.diag(penalty / self.n)
+        full = gauss_newton.copy()
         at = np.arange(1, 1 + n_joint)
-        bent[0, 0] += slope[0] + 2.0 * PULL * t * (t - 1.0) / self.n
-        bent[0, at] += slope[at]
-        bent[at, 0] += slope[at]
-        bent[at, at] += slope[at + n_joint]
-        turn = np.eye(len(v))
-        turn[0, at] = -self.middle
-        rises = np.linalg.eigvalsh(bent)[0] > 1e-3 * np.linalg.eigvalsh(straight)[0]
-        return np.asarray(turn.T @ (bent if rises else straight) @ turn)
+        full[0, 0] += gradient[0] + 2.0 * WEIGHT_PENALTY * t * (t - 1.0) / self.n
+        full[0, at] += gradient[at]
+        full[at, 0] += gradient[at]
+        full[at, at] += gradient[at + n_joint]
+        jacobian = np.eye(len(v))  # of (log t at length 0, g, d) by v
+        jacobian[0, at] = -self.mean_length
+        is_positive = np.linalg.eigvalsh(full)[0] > 1e-3 * np.linalg.eigvalsh(gauss_newton)[0]
+        return np.asarray(jacobian.T @ (full if is_positive else gauss_newton) @ jacobian)
 
-    def lowest(self, start: Floats, enough: float) -> Floats:
-        """The lowest point of the valley."""
+    def minimise(self, start: Floats, tolerance: float) -> Floats:
+        """Return the local minimum that a descent from `start` reaches."""
         n_joint = len(self.lengths)
         low = np.repeat([-30.0, -3.0, -np.inf], [1, n_joint, len(start) - 1 - n_joint])
         high = np.repeat([10.0, 3.0, np.inf], [1, n_joint, len(start) - 1 - n_joint])
-        return minimise(self.objective, self.hessian, start, (low, high), enough)
+        return minimise(self.objective, self.hessian, start, (low, high), tolerance)
 
 
-def _from_first(scores: Floats) -> Floats:
-    """Scores of all classes but the first, as differences from its own: only differences matter."""
+def _minus_first_class(scores: Floats) -> Floats:
+    """Return the scores of all classes but the first, minus the score of the first class."""
     return np.ascontiguousarray(scores[:, 1:] - scores[:, :1])

@@ -1,4 +1,4 @@
-"""Decisions under costs: the action whose expected cost is least, or none at all."""
+"""Decisions under costs: the class with the least expected cost, or no decision."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from sunrise._common.arrays import Floats, Labels
 
 
 def cost_matrix(cost: Any, classes: Labels) -> Floats:
-    """What deciding for a class (column) costs where another (row) is true; None is 1 for every error.
+    """Return the cost matrix, true classes x decided classes; None means cost 1 for every error.
 
-    A dict leads from (true class, decided class) to a cost; what it does not name is 0 where right and 1 where wrong.
+    A dict maps (true class, decided class) to a cost. Pairs that are not in the dict cost 0 if they are equal, else 1.
 
     >>> cost_matrix({("sick", "well"): 100}, np.array(["sick", "well"]))
     array([[  0., 100.],
@@ -24,19 +24,19 @@ def cost_matrix(cost: Any, classes: Labels) -> Floats:
     if cost is None:
         return table
     if isinstance(cost, dict):
-        place = {label: k for k, label in enumerate(classes.tolist())}
+        position = {label: k for k, label in enumerate(classes.tolist())}
         for pair, value in cost.items():
-            if not (isinstance(pair, tuple) and len(pair) == 2 and all(label in place for label in pair)):
+            if not (isinstance(pair, tuple) and len(pair) == 2 and all(label in position for label in pair)):
                 raise ValueError(
-                    f"cost names {pair!r}; it must lead from (true class, decided class) to a cost, with classes among "
+                    f"cost has the key {pair!r}. A key must be a pair (true class, decided class), with classes among "
                     f"{classes.tolist()}."
                 )
-            table[place[pair[0]], place[pair[1]]] = value
+            table[position[pair[0]], position[pair[1]]] = value
     else:
         table = np.asarray(cost, dtype=float)
         if table.shape != (n, n):
             raise ValueError(
-                f"cost must be a table of {n} true classes x {n} decisions; its shape is {table.shape}."
+                f"cost must be an array of {n} true classes x {n} decided classes; its shape is {table.shape}."
             )
     if not np.isfinite(table).all():
         raise ValueError("cost must be finite for every pair of classes.")
@@ -44,16 +44,18 @@ def cost_matrix(cost: Any, classes: Labels) -> Floats:
 
 
 def decisions(proba: Floats, classes: Labels, cost: Any, abstain: float | None) -> NDArray[Any]:
-    """The class of least expected cost for every row; None where that is more than abstaining costs."""
+    """Return the class with the least expected cost for every row; None if this cost exceeds `abstain`."""
     expected = proba @ cost_matrix(cost, classes)
-    # Ties go to the first; rounding must not break one.
+    # The first class wins a tie; rounding errors must not break ties.
     best = proba.argmax(axis=1) if cost is None else np.argmin(expected.round(14), axis=1)
     chosen: NDArray[Any] = classes[best]
     if abstain is None:
         return chosen
     if not np.isfinite(abstain):
-        raise ValueError(f"abstain is what leaving a row undecided costs: a finite number, not {abstain!r}.")
+        raise ValueError(
+            f"abstain is {abstain!r}. It must be a finite number, the cost of leaving a row undecided."
+        )
     undecided = expected[np.arange(len(best)), best] > abstain
-    some: NDArray[Any] = chosen.astype(object)
-    some[undecided] = None
-    return some
+    with_none: NDArray[Any] = chosen.astype(object)
+    with_none[undecided] = None
+    return with_none

@@ -1,9 +1,9 @@
-"""Leave-one-out: the scores of rows that are taken out of the statistics, each by itself, without another fit.
+"""Leave-one-out: the scores of training rows under the model without the row, computed without another fit.
 
-Only a row's own statistics are removed. Everything that was chosen from the data (prior scales, alphas, floors,
-levels, calibration) stays as it was, because the families are frozen. Most cells then change the score of their own
-class alone, in a way that needs nothing but the sums of their class and column; the few rows for which that is not
-so are taken out of the whole statistics one by one.
+The statistics of the row are subtracted. Settings that were chosen from the data (prior scales, alphas, variance
+smoothing, levels, calibration) do not change. For most families, leaving a cell out changes only the score of the class
+of the row, and the change depends only on the sums of this class and column. The few other rows are subtracted from the
+statistics one by one, and the block is estimated again.
 """
 
 from __future__ import annotations
@@ -22,121 +22,132 @@ from sunrise.data.blocks import Batch, Block, DenseBlock, SparseBlock
 from sunrise.engines import array
 from sunrise.families.base import Family
 from sunrise.families.left_out import Cells, CellsLeftOut, RowsLeftOut, as_sparse, score_sparse_rows
-from sunrise.forms.base import Form, weighed
+from sunrise.forms.base import Form, apply_weight
 from sunrise.forms.removal import Removal
 from sunrise.forms.table import Table
 from sunrise.inference.scores import LooScore, accuracy_and_loss
 from sunrise.model.class_prior import log_share_without
 from sunrise.model.fitted import FittedModel
-from sunrise.model.score import block_scores, by_row, row_factors, scored
+from sunrise.model.score import block_scores, by_row, row_factors, score_rows
 from sunrise.numerics.special import log_sum_exp
 from sunrise.statistics.base import NeverSeenError
 from sunrise.statistics.terms import LEVEL, X
 
-#: Rows that are enough for a temperature, and for each of the classes, whose offsets go with it.
-ENOUGH, ENOUGH_OF_CLASS = 4096, 200
+#: Number of rows to which a temperature is fitted, in total and per class: the larger of the two limits applies.
+MOST_ROWS, MOST_ROWS_PER_CLASS = 4096, 200
 
 
 @dataclass(frozen=True)
 class LeaveOneOut:
-    """Rows of a fitted model, each to be scored without itself."""
+    """Training rows of a fitted model, each to be scored without itself.
 
-    fitted: FittedModel
+    `y` holds the class codes of the rows, `weight` the sample weights.
+    """
+
+    model: FittedModel
     batch: Batch
     y: Codes
     weight: Floats | None
-    _joint_scores: dict[int, Floats | None] = field(default_factory=dict, repr=False)
+    _joint_cache: dict[int, Floats | None] = field(default_factory=dict, repr=False)
 
     @cached_property
-    def w(self) -> Floats:
-        """The weight with which every row is in the statistics."""
+    def fitted_weight(self) -> Floats:
+        """Sample weight times class weight: the weight of every row in the statistics."""
         w = np.ones(self.batch.n_rows) if self.weight is None else self.weight
-        return w if self.fitted.factors is None else w * self.fitted.factors[self.y]
+        return w if self.model.factors is None else w * self.model.factors[self.y]
 
     @cached_property
-    def alone(self) -> Mask:
-        """Rows that are the only ones of their class."""
-        return np.asarray((self.fitted.stats.rows[self.y] <= 1) & (self.w > 0))
+    def is_only_row_of_class(self) -> Mask:
+        """Mask of the rows that are the only row of their class."""
+        return np.asarray((self.model.stats.rows[self.y] <= 1) & (self.fitted_weight > 0))
 
     @cached_property
-    def own_prior(self) -> Floats:
-        """Log of the prior of every row's own class without it."""
-        fitted = self.fitted
-        own = fitted.log_prior[self.y]
-        if fitted.is_prior_fitted and fitted.is_generative:
-            own = own + log_share_without(fitted.stats.weight[self.y], self.w)
-        return np.where(self.alone, -np.inf, own)
+    def _is_removable(self) -> Mask:
+        """Mask of the rows that are in the statistics, and whose class has other rows."""
+        return np.asarray((self.fitted_weight > 0) & ~self.is_only_row_of_class)
 
-    def enough(self) -> LeaveOneOut:
-        """As many of the rows, always the same ones, as a few numbers and one for each class can be fitted to."""
-        there = np.flatnonzero(self.w > 0)
-        most = max(ENOUGH, ENOUGH_OF_CLASS * len(self.fitted.classes))
-        if len(there) <= most:
+    @cached_property
+    def own_log_prior(self) -> Floats:
+        """Log prior of the class of every row, without the row."""
+        model = self.model
+        log_prior = model.log_prior[self.y]
+        if model.is_prior_fitted and model.is_generative:
+            log_prior = log_prior + log_share_without(model.stats.weight[self.y], self.fitted_weight)
+        return np.where(self.is_only_row_of_class, -np.inf, log_prior)
+
+    def subsample(self) -> LeaveOneOut:
+        """Return all rows, or a fixed uniform sample that is large enough to fit a temperature and class offsets."""
+        present = np.flatnonzero(self.fitted_weight > 0)
+        most = max(MOST_ROWS, MOST_ROWS_PER_CLASS * len(self.model.classes))
+        if len(present) <= most:
             return self
-        some = np.sort(np.random.default_rng(0).choice(there, most, replace=False))
-        weight = None if self.weight is None else self.weight[some]
-        return LeaveOneOut(self.fitted, self.batch.some(some), self.y[some], weight)
+        sample = np.sort(np.random.default_rng(0).choice(present, most, replace=False))
+        weight = None if self.weight is None else self.weight[sample]
+        return LeaveOneOut(self.model, self.batch.select_rows(sample), self.y[sample], weight)
 
     def log_proba(self) -> Floats:
-        """Log-probability of every class for every row, rows x classes; -inf for a class that is left without rows."""
-        stats = self.fitted.stats
-        self._refuse((stats.rows[self.y] < (self.w > 0)) | (self.w > (1.0 + 1e-9) * stats.weight[self.y]))
-        fitted, factors = self.fitted, row_factors(self.fitted, self.batch)
-        own, shared = self.own_prior, {}
-        for k in range(len(fitted.parts)):
+        """Return log-probabilities, rows x classes; -inf for a class whose only row is left out."""
+        stats, w = self.model.stats, self.fitted_weight
+        self._refuse_rows((stats.rows[self.y] < (w > 0)) | (w > (1.0 + 1e-9) * stats.weight[self.y]))
+        model, factors = self.model, row_factors(self.model, self.batch)
+        own_scores, all_classes = self.own_log_prior, {}
+        for k in range(len(model.parts)):
             factor = factors.get(k, np.ones(1))
             if self._changes_all_classes(k):
-                shared[k] = weighed(self._all_classes(k), factor[:, None])
+                all_classes[k] = apply_weight(self._all_class_scores(k), factor[:, None])
             else:
-                own = own + weighed(self._own(k), factor)
-        lost = np.isnan(own) | np.any([np.isnan(found).any(axis=1) for found in shared.values()], axis=0)
-        lost &= self.w > 0
-        own = np.where(lost | self.alone | (self.w == 0), -np.inf, own)
-        if shared:
-            total = np.tile(fitted.log_prior, (self.batch.n_rows, 1))
-            for k in range(len(fitted.parts)):
-                if k not in shared:
-                    total += by_row(block_scores(fitted, self.batch, k, fitted.forms[k]), factors.get(k))
-            total[np.arange(len(own)), self.y] = own
-            total += np.where((lost | (self.w == 0))[:, None], 0.0, sum(shared.values()))
-            values, nowhere = array.normalise(total, fitted.log_class_prior, "log_proba")
+                own_scores = own_scores + apply_weight(self._own_class_scores(k), factor)
+        refit = np.isnan(own_scores) | np.any([np.isnan(s).any(axis=1) for s in all_classes.values()], axis=0)
+        refit &= w > 0
+        own_scores = np.where(refit | self.is_only_row_of_class | (w == 0), -np.inf, own_scores)
+        if all_classes:
+            total = np.tile(model.log_prior, (self.batch.n_rows, 1))
+            for k in range(len(model.parts)):
+                if k not in all_classes:
+                    total += by_row(block_scores(model, self.batch, k, model.forms[k]), factors.get(k))
+            total[np.arange(len(own_scores)), self.y] = own_scores
+            total += np.where((refit | (w == 0))[:, None], 0.0, sum(all_classes.values()))
+            values, n_impossible = array.log_normalise(total, model.log_class_prior, "log_proba")
         else:
-            values, nowhere = scored(fitted, self.batch, "log_proba", (self.y, own))
-            total = scored(fitted, self.batch, "joint", (self.y, own))[0] if nowhere else values
-        if nowhere:
+            values, n_impossible = score_rows(model, self.batch, "log_proba", (self.y, own_scores))
+            total = (
+                score_rows(model, self.batch, "joint", (self.y, own_scores))[0] if n_impossible else values
+            )
+        if n_impossible:
             impossible = np.isneginf(total).all(axis=1)
             values[impossible] = self._prior(impossible)
-        for i in np.flatnonzero(lost | self.alone).tolist():
-            values[i] = self._one_by_one(i, factors)
-        if (absent := self.w == 0).any():  # nothing is taken out with them
-            values[absent] = scored(fitted, self.batch, "log_proba")[0][absent]
+        for i in np.flatnonzero(refit | self.is_only_row_of_class).tolist():
+            values[i] = self._refit_row(i, factors)
+        if (absent := w == 0).any():  # rows that are not in the statistics are scored by the whole model
+            values[absent] = score_rows(model, self.batch, "log_proba")[0][absent]
         return values
 
     def cells(self, k: int, rows: Any) -> Floats:
-        """What the columns of block k add to the scores of some rows before calibration: rows x classes x columns."""
-        part, y = self.fitted.parts[k], self.y[rows]
-        support = self.fitted.supports[k]
+        """Return the uncalibrated scores of the columns of block k for some rows, rows x classes x columns."""
+        part, y, support = self.model.parts[k], self.y[rows], self.model.supports[k]
         numbers = array.numbers(self.batch.blocks[k], support, rows)
-        views = (len(y), len(self.fitted.classes), len(part.columns), -1)
+        views = (len(y), len(self.model.classes), len(part.columns), -1)
         if self._changes_all_classes(k):
-            every = self._cells_of_all_classes(k, rows)
+            scores = self._all_class_cells(k, rows)
         else:
             x = numbers if support.views == (X,) else support.views_of(numbers)
-            every = np.asarray(self.fitted.plain_forms[k].finite.cells(x).reshape(views).sum(axis=3))
-            every[np.arange(len(y)), y] = self._cells(k, rows, numbers)
-        places = np.arange(self.batch.n_rows)[rows]
-        apart = np.isnan(every).any(axis=(1, 2)) | self._holds_blind(k)[rows]
-        for at in np.flatnonzero(apart & (self.w[rows] > 0) & ~self.alone[rows]).tolist():
-            every[at] = self._known_impossible(int(places[at]), k)
-        return every
+            scores = np.asarray(self.model.plain_forms[k].finite.cells(x).reshape(views).sum(axis=3))
+            scores[np.arange(len(y)), y] = self._own_class_cells(k, rows, numbers)
+        positions = np.arange(self.batch.n_rows)[rows]
+        refit = np.isnan(scores).any(axis=(1, 2)) | self._needs_refit(k)[rows]
+        for at in np.flatnonzero(refit & self._is_removable[rows]).tolist():
+            scores[at] = self._refit_cells(int(positions[at]), k)
+        return scores
 
     def column_scores(self) -> list[float]:
-        """Mean log-probability of the rows' classes by each column alone, in the order of the schema.
+        """Return the mean leave-one-out log-probability of the classes under each single column, in schema order.
 
-        Every row is scored without itself. NaN for columns that the model leaves out.
+        NaN for columns that the model leaves out.
         """
-        model, n_classes = self.fitted, len(self.fitted.classes)
-        weight = np.where(self.alone, 0.0, np.ones(self.batch.n_rows) if self.weight is None else self.weight)
+        model, n_classes = self.model, len(self.model.classes)
+        weight = np.where(
+            self.is_only_row_of_class, 0.0, np.ones(self.batch.n_rows) if self.weight is None else self.weight
+        )
         total = np.full(len(model.schema.names), np.nan)
         if not weight.any():
             return total.tolist()
@@ -151,80 +162,83 @@ class LeaveOneOut:
                 scores = np.moveaxis(self.cells(k, rows) + prior[:, :, None], 1, 2)
                 impossible = np.asarray(np.isneginf(scores).all(axis=2))
                 scores = np.where(impossible[..., None], prior[:, None, :], scores)
-                own = np.take_along_axis(scores, y[:, None, None].astype(np.intp), axis=2)[:, :, 0]
-                log_p = own - log_sum_exp(scores, axis=2)
+                own_scores = np.take_along_axis(scores, y[:, None, None].astype(np.intp), axis=2)[:, :, 0]
+                log_p = own_scores - log_sum_exp(scores, axis=2)
                 total[columns] += (np.where(here > 0, log_p, 0.0) * here).sum(axis=0)
         return (total / weight.sum()).tolist()  # type: ignore[no-any-return]
 
     def block(self, k: int) -> Floats:
-        """What block k adds to the scores of all rows, before any calibration: rows x classes."""
+        """Return the uncalibrated scores of block k, rows x classes."""
         if self._changes_all_classes(k):
-            every = self._all_classes(k, weighted=False)
+            scores = self._all_class_scores(k, weighted=False)
         else:
-            every = block_scores(self.fitted, self.batch, k, self.fitted.plain_forms[k])
-            every[np.arange(len(every)), self.y] = self._own(k)
-        for i in np.flatnonzero(np.isnan(every).any(axis=1) & (self.w > 0) & ~self.alone).tolist():
-            every[i] = self._known_impossible(i, k).sum(axis=1)
-        return every
+            scores = block_scores(self.model, self.batch, k, self.model.plain_forms[k])
+            scores[np.arange(len(scores)), self.y] = self._own_class_scores(k)
+        for i in np.flatnonzero(np.isnan(scores).any(axis=1) & self._is_removable).tolist():
+            scores[i] = self._refit_cells(i, k).sum(axis=1)
+        return scores
 
-    def _known_impossible(self, i: int, k: int) -> Floats:
-        """What the columns of block k add for row i without it, classes x columns; -inf for what is impossible."""
-        cells, counts = self._apart(i, k)
+    def _refit_cells(self, i: int, k: int) -> Floats:
+        """Return the scores of the columns of block k for row i, without it, classes x columns; -inf if impossible."""
+        cells, counts = self._refit_cells_and_impossible(i, k)
         return np.where(counts > 0, -np.inf, cells)
 
-    def _own(self, k: int) -> Floats:
-        """What block k adds to the score of every row's own class without it; NaN where that takes more."""
-        fitted, part, block = self.fitted, self.fitted.parts[k], self.batch.blocks[k]
-        weights = fitted.weights(k)
+    def _own_class_scores(self, k: int) -> Floats:
+        """Return the scores of block k for the class of every row, without the row; NaN if a new estimate is needed."""
+        model, part, block = self.model, self.model.parts[k], self.batch.blocks[k]
+        weights = model.weights(k)
         hook = self._hooks[k]
         if isinstance(hook, RowsLeftOut):
-            return np.asarray(self._rows(k) * weights)
+            return np.asarray(self._joint_own_class_scores(k) * weights)
         if isinstance(block, SparseBlock):
             rows = Cells.stored(block.canonical(), zeros=True)
-            read = part.family.support.read
-            own = score_sparse_rows(hook.score, read, rows, block.shape[1], self.y, self.w, weights)
-            return self._with_blind(k, own)
+            read, w = part.family.support.read, self.fitted_weight
+            own_scores = score_sparse_rows(hook.score, read, rows, block.shape[1], self.y, w, weights)
+            return self._mark_refits(k, own_scores)
         if isinstance(hook.form, Removal) and (weights == weights[0]).all():
-            n_threads = engines.threads(fitted.n_jobs, block.shape[0] * block.shape[1])
-            own = engines.current().own(block, fitted.supports[k], self.y, hook.form, n_threads)
-            return self._with_blind(k, weights[0] * own)
+            n_threads = engines.threads(model.n_jobs, block.shape[0] * block.shape[1])
+            rest = model.supports[k], self.y, hook.form, n_threads
+            own_scores = engines.current().leave_one_out_scores(block, *rest)
+            return self._mark_refits(k, weights[0] * own_scores)
         if isinstance(hook.form, Table):
-            return self._picked(block_scores(fitted, self.batch, k, hook.form.times(weights)))
-        pieces = (weighed(self._cells(k, rows), weights).sum(axis=1) for rows in array.pieces(block))
-        return self._with_blind(k, np.concatenate([np.empty(0), *pieces]))
+            scores = block_scores(model, self.batch, k, hook.form.times(weights))
+            return scores[np.arange(len(scores)), self.y]
+        cells = (self._own_class_cells(k, rows) for rows in array.pieces(block))
+        pieces = (apply_weight(piece, weights).sum(axis=1) for piece in cells)
+        return self._mark_refits(k, np.concatenate([np.empty(0), *pieces]))
 
-    def _with_blind(self, k: int, own: Floats) -> Floats:
-        """Scores with NaN for rows that hold a cell of a column which some class never saw."""
-        return np.where(self._holds_blind(k), np.nan, own)
+    def _mark_refits(self, k: int, own_scores: Floats) -> Floats:
+        """Return the scores with NaN for rows that need a new estimate of the block; see `_needs_refit`."""
+        return np.where(self._needs_refit(k), np.nan, own_scores)
 
-    def _holds_blind(self, k: int) -> Mask:
-        """Rows with a cell of a column that some class never saw.
+    def _needs_refit(self, k: int) -> Mask:
+        """Return the mask of rows with an observed cell in a column that has no observed cell in some class.
 
-        Such a class has the estimate of all classes together, which changes without the row.
+        This class uses the estimate of all classes together, which changes without the row.
         """
-        hook, stats, block = self._hooks[k], self.fitted.blocks[k], self.batch.blocks[k]
+        hook, stats, block = self._hooks[k], self.model.blocks[k], self.batch.blocks[k]
         none = np.zeros(self.batch.n_rows, bool)
         if isinstance(hook, RowsLeftOut) or not hook.pools_unobserved:
             return none
-        n = len(self.fitted.parts[k].family.fit_support.views)
-        blind = (np.broadcast_to(stats.rows, stats.x.shape)[:, ::n] == 0).any(axis=0)
-        if not blind.any():
+        n = len(self.model.parts[k].family.fit_support.views)
+        unobserved = (np.broadcast_to(stats.rows, stats.x.shape)[:, ::n] == 0).any(axis=0)
+        if not unobserved.any():
             return none
-        cells = (block.numbers(rows)[:, blind] for rows in array.pieces(block))
+        cells = (block.numbers(rows)[:, unobserved] for rows in array.pieces(block))
         return np.concatenate([none[:0], *(~np.isnan(x).all(axis=1) for x in cells)])
 
     @cached_property
     def _class_weight(self) -> Floats:
-        """The weight of the rows of every class, where all rows have the same."""
-        factors = self.fitted.factors
-        return np.ones(len(self.fitted.classes)) if factors is None else factors
+        """Weight of a row of every class, if there are no sample weights."""
+        factors = self.model.factors
+        return np.ones(len(self.model.classes)) if factors is None else factors
 
     @cached_property
     def _hooks(self) -> list[CellsLeftOut | RowsLeftOut]:
-        """How the families of the blocks leave rows out."""
+        """Leave-one-out functions of the blocks, from `Family.left_out`."""
         row_weight = self._class_weight if self.weight is None else None
-        fitted = self.fitted
-        blocks = zip(fitted.parts, fitted.blocks, fitted.params, strict=True)
+        model = self.model
+        blocks = zip(model.parts, model.blocks, model.params, strict=True)
         return [part.family.left_out(stats, params, row_weight) for part, stats, params in blocks]
 
     def _changes_all_classes(self, k: int) -> bool:
@@ -232,157 +246,157 @@ class LeaveOneOut:
         hook = self._hooks[k]
         return hook.all_classes if isinstance(hook, RowsLeftOut) else hook.score_all is not None
 
-    def _picked(self, scores: Floats) -> Floats:
-        """Of scores of all classes, those of the rows' own."""
-        return np.asarray(np.take_along_axis(scores, self.y[:, None].astype(np.intp), axis=1)[:, 0])
-
-    def _cells(self, k: int, rows: Any, x: Floats | None = None) -> Floats:
-        """What the cells x of some rows add to the score of their own class, rows x columns."""
-        family, hook, y = self.fitted.parts[k].family, self._hooks[k], np.asarray(self.y[rows])
+    def _own_class_cells(self, k: int, rows: Any, x: Floats | None = None) -> Floats:
+        """Return the leave-one-out scores of cells x for the class of their row, rows x columns."""
+        family, hook, y = self.model.parts[k].family, self._hooks[k], np.asarray(self.y[rows])
         if isinstance(hook, RowsLeftOut):
             raise TypeError(
                 f"the columns of {family.name} share one distribution: they have no scores of their own"
             )
         if x is None:
-            x = array.numbers(self.batch.blocks[k], self.fitted.supports[k], rows)
+            x = array.numbers(self.batch.blocks[k], self.model.supports[k], rows)
         if isinstance(hook.form, Removal):
-            views = x if self.fitted.supports[k].views == (X,) else self.fitted.supports[k].views_of(x)
+            views = x if self.model.supports[k].views == (X,) else self.model.supports[k].views_of(x)
             return hook.form.cells(views, y)
         if isinstance(hook.form, Table):
-            return hook.form.own(x, y)
+            return hook.form.own_class_cells(x, y)
         cells = np.zeros(x.shape)
         i, j = np.nonzero(~np.isnan(x))
         if len(i):
-            cells[i, j] = hook.score(x[i, j], y[i], j, self.w[rows][i])
+            cells[i, j] = hook.score(x[i, j], y[i], j, self.fitted_weight[rows][i])
         return cells
 
-    def _cells_of_all_classes(self, k: int, rows: Any) -> Floats:
-        """What the cells of some rows add to the scores of all classes, rows x classes x columns."""
+    def _all_class_cells(self, k: int, rows: Any) -> Floats:
+        """Return the leave-one-out scores of cells for all classes, rows x classes x columns."""
         hook: Any = self._hooks[k]
-        x = array.numbers(self.batch.blocks[k], self.fitted.parts[k].family.support, rows)
-        return np.asarray(hook.score_all(x, self.y[rows], self.w[rows]))
+        x = array.numbers(self.batch.blocks[k], self.model.parts[k].family.support, rows)
+        return np.asarray(hook.score_all(x, self.y[rows], self.fitted_weight[rows]))
 
-    def _rows(self, k: int) -> Floats:
-        """What the rows of a joint block add to the score of their own class."""
-        scores = self._joint(k)
+    def _joint_own_class_scores(self, k: int) -> Floats:
+        """Return the scores of a joint block for the class of every row, without the row; NaN if they are not known."""
+        scores = self._joint_block_scores(k)
         return np.full(self.batch.n_rows, np.nan) if scores is None else scores
 
-    def _all_classes(self, k: int, weighted: bool = True) -> Floats:
-        """What the rows of a block add to the scores of all classes, where leaving a row out changes all of them."""
-        weights = self.fitted.weights(k) if weighted else np.ones_like(self.fitted.weights(k))
+    def _all_class_scores(self, k: int, weighted: bool = True) -> Floats:
+        """Return the leave-one-out scores of block k for all classes, if leaving a row out changes all of them."""
+        weights = self.model.weights(k) if weighted else np.ones_like(self.model.weights(k))
         if isinstance(self._hooks[k], CellsLeftOut):
-            n_classes, block = len(self.fitted.classes), self.batch.blocks[k]
+            n_classes, block = len(self.model.classes), self.batch.blocks[k]
             pieces = array.pieces(block, n_classes)
-            cells = (weighed(self._cells_of_all_classes(k, rows), weights).sum(axis=2) for rows in pieces)
+            cells = (apply_weight(self._all_class_cells(k, rows), weights).sum(axis=2) for rows in pieces)
             scores = np.concatenate([np.empty((0, n_classes)), *cells])
-            return np.where(self._holds_blind(k)[:, None], np.nan, scores)
-        joint = self._joint(k)
+            return np.where(self._needs_refit(k)[:, None], np.nan, scores)
+        joint = self._joint_block_scores(k)
         if joint is None:
-            return np.full((self.batch.n_rows, len(self.fitted.classes)), np.nan)
-        same = np.isnan(joint)
-        if same.any():
-            plain = block_scores(self.fitted, self.batch, k, self.fitted.plain_forms[k])
-            joint = np.where(same, plain, joint)
-        return weighed(joint, weights)
+            return np.full((self.batch.n_rows, len(self.model.classes)), np.nan)
+        unchanged = np.isnan(joint)
+        if unchanged.any():
+            plain = block_scores(self.model, self.batch, k, self.model.plain_forms[k])
+            joint = np.where(unchanged, plain, joint)
+        return apply_weight(joint, weights)
 
-    def _joint(self, k: int) -> Floats | None:
-        """Scores of the rows of a joint block without themselves; no calibration changes them, so they are kept."""
-        if k not in self._joint_scores:
+    def _joint_block_scores(self, k: int) -> Floats | None:
+        """Return the leave-one-out scores of a joint block, cached because calibration does not change them."""
+        if k not in self._joint_cache:
             hook: Any = self._hooks[k]
             rows = as_sparse(self.batch.blocks[k])
             scores = None
             if rows is not None:
-                n_threads = engines.threads(self.fitted.n_jobs, len(rows.data) * len(self.fitted.classes))
-                scores = hook.score(rows, self.y, self.w, n_threads)
+                n_threads = engines.threads(self.model.n_jobs, len(rows.data) * len(self.model.classes))
+                scores = hook.score(rows, self.y, self.fitted_weight, n_threads)
             if scores is not None:
                 most = scores.reshape(len(scores), -1).max(axis=1, initial=-np.inf)
-                self._refuse(np.isposinf(most) & (self.w > 0))
-            self._joint_scores[k] = scores
-        return self._joint_scores[k]
+                self._refuse_rows(np.isposinf(most) & (self.fitted_weight > 0))
+            self._joint_cache[k] = scores
+        return self._joint_cache[k]
 
-    def _one_by_one(self, i: int, factors: dict[int, Floats]) -> Floats:
-        """The log-probabilities of one row, from the statistics without it."""
-        fitted, y = self.fitted, self.y[i : i + 1]
-        total, impossible = fitted.log_prior.copy(), np.zeros(len(fitted.classes))
-        total[y] = self.own_prior[i]
-        if np.isneginf(total).all():  # the only row there is
+    def _refit_row(self, i: int, factors: dict[int, Floats]) -> Floats:
+        """Return the log-probabilities of row i under blocks that are estimated without the row."""
+        model, y = self.model, self.y[i : i + 1]
+        total, impossible = model.log_prior.copy(), np.zeros(len(model.classes))
+        total[y] = self.own_log_prior[i]
+        if np.isneginf(total).all():  # the only row of the data
             return total
-        for k in range(len(fitted.parts)):
-            weights = fitted.weights(k)
-            cells, counts = self._apart(i, k)
-            total += weighed(cells, weights).sum(axis=1) * (factors[k][i] if k in factors else 1.0)
+        for k in range(len(model.parts)):
+            weights = model.weights(k)
+            cells, counts = self._refit_cells_and_impossible(i, k)
+            total += apply_weight(cells, weights).sum(axis=1) * (factors[k][i] if k in factors else 1.0)
             impossible += (counts * (weights > 0)).sum(axis=1)
         score = array.forbid(total[None], impossible[None])
-        return np.asarray(array.normalise(score, self._prior(slice(i, i + 1)), "log_proba")[0][0])
+        return np.asarray(array.log_normalise(score, self._prior(slice(i, i + 1)), "log_proba")[0][0])
 
-    def _apart(self, i: int, k: int) -> tuple[Floats, Floats]:
-        """What the columns of block k add for row i, from the statistics without it; and what is impossible in them.
+    def _refit_cells_and_impossible(self, i: int, k: int) -> tuple[Floats, Floats]:
+        """Return the scores of the columns of block k for row i, and the number of impossible cells, without the row.
 
         Both are classes x columns.
         """
-        fitted, rows = self.fitted, slice(i, i + 1)
-        part, block = fitted.parts[k], self.batch.blocks[k]
+        model, rows = self.model, slice(i, i + 1)
+        part, block = model.parts[k], self.batch.blocks[k]
         x = array.read(block, part.family.support, rows)
-        views = len(fitted.classes), len(part.columns), -1
+        views = len(model.classes), len(part.columns), -1
         if LEVEL in part.family.terms:
-            cells = fitted.plain_forms[k].cells(x)[0]
-            cells[self.y[i]] = self._cells(k, rows)[0]
+            cells = model.plain_forms[k].cells(x)[0]
+            cells[self.y[i]] = self._own_class_cells(k, rows)[0]
             if np.isnan(cells[self.y[i]]).any():
-                self._never(i)
+                self._refuse_row(i)
             return cells, np.zeros_like(cells)
-        form = self._form_without(i, part.family, fitted.blocks[k], block)
+        form = self._form_without(i, part.family, model.blocks[k], block)
         cells = form.finite.cells(x)[0].reshape(views).sum(axis=2)
         if np.isnan(cells).any():
-            self._never(i)
+            self._refuse_row(i)
         if form.impossible is None:
             return cells, np.zeros_like(cells)
         return cells, form.impossible.cells(x)[0].reshape(views).sum(axis=2)
 
     def _prior(self, rows: Any) -> Floats:
-        """Log class prior of some rows without themselves, uncalibrated: rows x classes."""
-        fitted, y, w = self.fitted, self.y[rows], self.w[rows]
-        prior = np.tile(fitted.log_class_prior, (len(y), 1))
-        if fitted.is_prior_fitted:
-            prior[np.arange(len(y)), y] += log_share_without(fitted.stats.weight[y], w)
-        alone = self.alone[rows]
-        prior[alone, y[alone]] = -np.inf
-        nothing = np.isneginf(prior).all(axis=1, keepdims=True)
-        found = array.normalise(np.where(nothing, 0.0, prior), prior[:1], "log_proba")[0]
-        return np.where(nothing, prior, found)
+        """Return the leave-one-out log class prior of some rows, without calibration offsets, rows x classes."""
+        model, y, w = self.model, self.y[rows], self.fitted_weight[rows]
+        prior = np.tile(model.log_class_prior, (len(y), 1))
+        if model.is_prior_fitted:
+            prior[np.arange(len(y)), y] += log_share_without(model.stats.weight[y], w)
+        is_only_row = self.is_only_row_of_class[rows]
+        prior[is_only_row, y[is_only_row]] = -np.inf
+        is_empty = np.isneginf(prior).all(axis=1, keepdims=True)
+        normalised = array.log_normalise(np.where(is_empty, 0.0, prior), prior[:1], "log_proba")[0]
+        return np.where(is_empty, prior, normalised)
 
     def _form_without(self, i: int, family: Family, stats: Any, block: Block) -> Form:
-        """How a block scores once row i is taken out of it."""
-        y, w = self.y[i : i + 1], self.w[i : i + 1]
-        class_weight = self.fitted.stats.weight.copy()
+        """Return the form of a block that is estimated without row i."""
+        y, w = self.y[i : i + 1], self.fitted_weight[i : i + 1]
+        class_weight = self.model.stats.weight.copy()
         class_weight[y] -= w
-        alone = DenseBlock(block.numbers(slice(i, i + 1)))
-        one = array.accumulate(alone, family.terms, family.fit_support, y, w, len(class_weight), 1)
+        row = DenseBlock(block.numbers(slice(i, i + 1)))
+        one = array.accumulate(row, family.terms, family.fit_support, y, w, len(class_weight), 1)
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", LostPrecisionWarning)
                 rest = stats - one
         except NeverSeenError:
-            self._never(i)
+            self._refuse_row(i)
         if not np.all(family.is_attainable(rest.select_classes(y))):
-            self._never(i)
-        with np.errstate(invalid="ignore", divide="ignore"):  # rows that were never there show as NaN
+            self._refuse_row(i)
+        with np.errstate(
+            invalid="ignore", divide="ignore"
+        ):  # a row that was never fitted gives NaN, which the caller refuses
             return family.form(family.params(rest, class_weight))
 
-    def _refuse(self, rows: Mask) -> None:
+    def _refuse_rows(self, rows: Mask) -> None:
         if rows.any():
-            self._never(int(np.argmax(rows)))
+            self._refuse_row(int(np.argmax(rows)))
 
-    def _never(self, i: int) -> NoReturn:
-        label = self.fitted.classes.tolist()[self.y[i]]
+    def _refuse_row(self, i: int) -> NoReturn:
+        label = self.model.classes.tolist()[self.y[i]]
         raise ValueError(
-            f"row {i} of class {label!r} was never fitted, so it cannot be left out. Give the rows, labels and weights "
+            f"row {i} of class {label!r} was never fitted, so it cannot be left out. Pass the rows, labels and weights "
             "of the fit."
         )
 
     def score(self, log_proba: Floats) -> LooScore:
-        """Accuracy and log loss, beside those of the prior alone; a row counts by its weight."""
+        """Return accuracy and log loss of the model and of the class prior; rows count by their sample weight."""
         weight = np.ones(len(log_proba)) if self.weight is None else self.weight
-        use = (weight > 0) & ~self.alone
+        use = (weight > 0) & ~self.is_only_row_of_class
         rest = self.y[use], weight[use]
-        own, prior = (accuracy_and_loss(values, *rest) for values in (log_proba[use], self._prior(use)))
-        return LooScore(*own, *prior, int(use.sum()), int((self.alone & (weight > 0)).sum()))
+        of_model, of_prior = (accuracy_and_loss(log_p, *rest) for log_p in (log_proba[use], self._prior(use)))
+        return LooScore(
+            *of_model, *of_prior, int(use.sum()), int((self.is_only_row_of_class & (weight > 0)).sum())
+        )

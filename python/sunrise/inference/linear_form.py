@@ -1,4 +1,4 @@
-"""The linear form: naive Bayes as weights and intercepts."""
+"""The linear form: naive Bayes as a linear classifier with weights and intercepts."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ from sunrise.model.score import row_factors
 class LinearForm:
     """Weights `coef` (classes x features) and `intercept` that reproduce the joint log score.
 
-    The features phi(x) are x - centre for counts and yes-or-no columns, (x - centre, (x - centre)^2) for
-    Gaussian columns and one-hot levels for categories, block after block. Rows must be complete. Where calibration
-    has an exponent on the length of rows, `row_factors` has what the weights are multiplied by for it.
+    The features phi(x) are x - centre for counts and binary columns, (x - centre, (x - centre)^2) for Gaussian columns
+    and one-hot levels for categorical columns, in the order of the blocks. Rows must not have missing cells. If the
+    calibration has an exponent on the length of rows, multiply the weights by `row_factors`.
 
     >>> from sunrise import GaussianNB
     >>> model = GaussianNB.from_parameters([[-1.0], [1.0]], [[1.0], [1.0]], classes=["-", "+"])
@@ -41,66 +41,67 @@ class LinearForm:
     classes: Labels
     feature_names: list[str] = field(repr=False)
     columns: list[str] = field(repr=False)
-    _fitted: FittedModel = field(repr=False)
+    _model: FittedModel = field(repr=False)
     _centres: list[Floats] = field(repr=False)
     _read_table: Callable[..., Frame] = field(repr=False)
 
     @classmethod
-    def of(cls, fitted: FittedModel, columns: list[str], opened: Callable[..., Frame]) -> LinearForm:
-        """Write the forms of a model as weights; `opened` reads tables as the model does."""
-        centres, coefs, names, level = [], [], [], fitted.log_prior
-        for part, form, block in zip(fitted.parts, fitted.forms, fitted.blocks, strict=True):
-            own = part.family.feature_names(block, [columns[j] for j in part.columns])
-            centre = np.broadcast_to(part.family.centre(block), (len(own),)).copy()
+    def of(cls, model: FittedModel, columns: list[str], read_table: Callable[..., Frame]) -> LinearForm:
+        """Return the linear form of a model; `read_table` is the function with which the estimator reads tables."""
+        centres, coefs, names, intercept = [], [], [], model.log_prior
+        for part, form, block in zip(model.parts, model.forms, model.blocks, strict=True):
+            cell_names = part.family.feature_names(block, [columns[j] for j in part.columns])
+            centre = np.broadcast_to(part.family.centre(block), (len(cell_names),)).copy()
             coef, base = form.weights(centre)
             centres.append(centre)
             coefs.append(coef)
-            names += form.feature_names(own)
-            level = level + base
-        none = np.empty((len(fitted.classes), 0))
+            names += form.feature_names(cell_names)
+            intercept = intercept + base
+        none = np.empty((len(model.classes), 0))
         centre = np.concatenate([np.empty(0), *centres])
         coef = np.concatenate([none, *coefs], axis=1)
-        return cls(coef, level, centre, fitted.classes, names, columns, fitted, centres, opened)
+        return cls(coef, intercept, centre, model.classes, names, columns, model, centres, read_table)
 
     def transform(self, X: Any) -> Any:
-        """The features phi(x) of rows, sparse where that is natural."""
-        batch = encode_rows(self._read_table(X, fitting=False), self._fitted)[0]
-        found = [form.features(x, centre) for x, form, centre in self._read(batch)]
-        if len(found) == 1:
-            return found[0]
-        return sparse.hstack(found, format="csr") if any(map(sparse.issparse, found)) else np.hstack(found)
+        """Return the features phi(x) of rows; sparse if a block is sparse or one-hot."""
+        batch = encode_rows(self._read_table(X, fitting=False), self._model)[0]
+        features = [form.features(x, centre) for x, form, centre in self._read(batch)]
+        if len(features) == 1:
+            return features[0]
+        is_sparse = any(map(sparse.issparse, features))
+        return sparse.hstack(features, format="csr") if is_sparse else np.hstack(features)
 
     def decision(self, X: Any) -> Floats:
-        """w . phi(x) + b: the joint log score, rows x classes."""
-        batch = encode_rows(self._read_table(X, fitting=False), self._fitted)[0]
-        score, impossible, factors = self._fitted.log_prior, np.zeros(1), row_factors(self._fitted, batch)
+        """Return w . phi(x) + b, the joint log score, rows x classes."""
+        batch = encode_rows(self._read_table(X, fitting=False), self._model)[0]
+        score, impossible, factors = self._model.log_prior, np.zeros(1), row_factors(self._model, batch)
         for k, (x, form, centre) in enumerate(self._read(batch)):
-            coef, level = form.finite.weights(centre)
+            coef, intercept = form.finite.weights(centre)
             factor = factors[k][:, None] if k in factors else 1.0
-            score = score + factor * (np.asarray(form.features(x, centre) @ coef.T) + level)
+            score = score + factor * (np.asarray(form.features(x, centre) @ coef.T) + intercept)
             if form.impossible is not None:
-                # Infinite weights cannot be multiplied: 0 log 0 is 0.
+                # Infinite weights are counted instead of multiplied, because 0 log 0 must be 0.
                 cells = form.impossible.cells(x if isinstance(x, np.ndarray) else x.toarray())
                 impossible = impossible + cells.sum(axis=2)
         return array.forbid(score, impossible) if impossible.ndim == 2 else score
 
     def row_factors(self, X: Any) -> Floats:
-        """What the weights of every feature are multiplied by for the length of the rows: rows x features.
+        """Return the factors of the weights that depend on the length of the rows, rows x features.
 
-        All 1 unless a model of counts is calibrated by temperature.
+        All factors are 1 unless a model of counts was calibrated with a temperature.
         """
-        fitted = self._fitted
-        batch = encode_rows(self._read_table(X, fitting=False), fitted)[0]
-        factors, ones = row_factors(fitted, batch), np.ones(batch.n_rows)
+        model = self._model
+        batch = encode_rows(self._read_table(X, fitting=False), model)[0]
+        factors, ones = row_factors(model, batch), np.ones(batch.n_rows)
         widths = [
-            form.weights(centre)[0].shape[1] for form, centre in zip(fitted.forms, self._centres, strict=True)
+            form.weights(centre)[0].shape[1] for form, centre in zip(model.forms, self._centres, strict=True)
         ]
         return np.repeat(np.stack([factors.get(k, ones) for k in range(len(widths))], axis=1), widths, axis=1)
 
     def _read(self, batch: Batch) -> list[tuple[Any, Form, Floats]]:
-        """Complete rows of cells as their features see them, block by block; sparse ones stay sparse."""
-        fitted, found, blocks = self._fitted, [], batch.blocks
-        for part, block, form, centre in zip(fitted.parts, blocks, fitted.forms, self._centres, strict=True):
+        """Return the cells, the form and the centre of every block; raise if a cell is missing."""
+        model, parts, blocks = self._model, [], batch.blocks
+        for part, block, form, centre in zip(model.parts, blocks, model.forms, self._centres, strict=True):
             support = part.family.support
             try:
                 if isinstance(block, SparseBlock):
@@ -112,19 +113,22 @@ class LinearForm:
                 raise ValueError(f"X holds {error.args[3]:g}. A cell must be {support.text}.") from None
             if np.isnan(data).any():
                 raise ValueError(
-                    "A linear form is for complete rows: a missing cell changes the intercept. "
-                    "Use predict_joint_log_proba for rows with missing cells."
+                    "A linear form cannot score rows with missing cells: a missing cell changes the intercept. "
+                    "Use predict_joint_log_proba for these rows."
                 )
-            found.append((x, form, centre))
-        return found
+            parts.append((x, form, centre))
+        return parts
 
     def log_odds(self, positive: Any = None, against: Any = None) -> tuple[Floats, Any]:
-        """Weights and intercept of one class against another; of two classes, the second against the first.
+        """Return weights w and intercept b of the log-odds of one class against another.
 
-        The sign of w . phi(x) + b says which of the two is more probable: for two classes, the prediction.
+        With two classes, the default is the second against the first. If w . phi(x) + b > 0, `positive` is the more
+        probable of the two classes.
         """
         if len(self.classes) != 2 and (positive is None or against is None):
-            raise ValueError(f"there are {len(self.classes)} classes: name two, log_odds(positive, against)")
+            raise ValueError(
+                f"the model has {len(self.classes)} classes. Name two of them: log_odds(positive, against)."
+            )
         plus = 1 if positive is None else labels.place_of(positive, self.classes)
         minus = 1 - plus if against is None else labels.place_of(against, self.classes)
         return self.coef[plus] - self.coef[minus], self.intercept[plus] - self.intercept[minus]

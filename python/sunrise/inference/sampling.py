@@ -1,4 +1,4 @@
-"""Rows drawn from a model, in the types that its columns had."""
+"""Random rows from a model, with the types of the training columns."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from sunrise._common.arrays import Codes
 from sunrise.model.fitted import FittedModel
 
 
-def sample_rows(fitted: FittedModel, y: Codes, rng: np.random.Generator) -> dict[Any, list[Any]]:
-    """Rows of these classes, column by column; of what the model leaves out, or knows nothing of, None."""
-    names, choices = fitted.schema.names, fitted.schema.choices
+def sample_rows(model: FittedModel, y: Codes, rng: np.random.Generator) -> dict[Any, list[Any]]:
+    """Return random rows of the classes y, by column; columns that are left out or have no data hold None."""
+    names, choices = model.schema.names, model.schema.choices
     columns: dict[Any, list[Any]] = {name: [None] * len(y) for name in names}
-    for k, (part, params) in enumerate(zip(fitted.parts, fitted.params, strict=True)):
+    for k, (part, params) in enumerate(zip(model.parts, model.params, strict=True)):
         family, codes = part.family, y
         if getattr(params, "posterior", None) is not None:
-            # What is integrated out is drawn anew for every row.
-            params = family.sample_parameters(fitted.blocks[k], len(y), rng, fitted.stats.weight)
-            codes = (np.arange(len(y)) * len(fitted.classes) + y).astype(np.int32)
+            # Parameters that are integrated out are drawn from the posterior for every row.
+            params = family.sample_parameters(model.blocks[k], len(y), rng, model.stats.weight)
+            codes = (np.arange(len(y)) * len(model.classes) + y).astype(np.int32)
         x = family.sample(params, codes, rng)
         for i, j in enumerate(part.columns):
             if params.known[i]:
                 cells = family.reader.to_cells(
-                    x[:, i], fitted.lookups[k], i, choices[j].kind, family.support.whole
+                    x[:, i], model.lookups[k], i, choices[j].kind, family.support.whole
                 )
                 columns[names[j]] = cells
     return columns

@@ -11,10 +11,10 @@ from sunrise.engines.array import mean_log_loss
 
 
 class LooScore(NamedTuple):
-    """How good a model is on rows it has not seen, and how good the class prior alone would be.
+    """Leave-one-out accuracy and log loss of a model, and of the class prior without any column.
 
-    `rows` were scored; `left_out` were the only ones of their class, so that nothing was left to score them by. The
-    prior alone may be always wrong on rows that it has not seen: of two equal classes, a row's own is then the rarer.
+    `rows` is the number of scored rows. `left_out` rows are the only row of their class and cannot be scored. The
+    accuracy of the prior can be 0: with two equally frequent classes, leaving a row out makes its class the rarer one.
     """
 
     accuracy: float

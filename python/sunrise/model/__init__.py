@@ -1,3 +1,3 @@
-"""A fitted model without its scikit-learn face: the schema of its columns, settings, parameters derived from
-statistics, and the two ways of the data: a table into statistics (`accumulate.py`), rows into scores (`encode_rows.py`,
-`score.py`)."""
+"""Fitted models without the scikit-learn interface: the schema of the columns, settings, parameters derived from
+statistics, and the two data paths: from a table to statistics (`accumulate.py`) and from rows to scores
+(`encode_rows.py`, `score.py`)."""

@@ -1,4 +1,4 @@
-"""What calibration has found: weights of the columns and offsets of the classes, apart from the statistics."""
+"""The result of calibration: weights of the columns and offsets of the classes."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from sunrise._common.arrays import Floats, Labels, Positions
 class Calibration:
     """The calibrated score is (length + 1)^exponent times the weighted sum of the columns, plus prior and offset.
 
-    `weights` and `exponents` have a number for every column; those of a joint block are the same. `offsets` are by
-    class. It is stale once the statistics have changed, and keeps its numbers.
+    `weights` and `exponents_of_columns` have one number per column; the columns of a joint block share theirs.
+    `offsets` maps classes to offsets. `stale` is True if the statistics have changed since calibration.
     """
 
     kind: str
@@ -25,14 +25,14 @@ class Calibration:
     stale: bool = False
 
     def offsets_of(self, classes: Labels) -> Floats:
-        """The offsets of these classes; 0 for one that was not there."""
+        """Return the offsets of these classes; 0 for a class that is new since calibration."""
         return np.array([self.offsets.get(label, 0.0) for label in classes.tolist()])
 
-    def stale_now(self) -> Calibration:
-        """The same, of statistics that have changed since."""
+    def mark_stale(self) -> Calibration:
+        """Return the same calibration, marked as stale."""
         return replace(self, stale=True)
 
-    def of(self, columns: Positions) -> Calibration:
-        """That of some columns, of which it was not made."""
+    def select_columns(self, columns: Positions) -> Calibration:
+        """Return the calibration of some columns, marked as stale: it was fitted with all columns."""
         weights, exponents = self.weights[columns], self.exponents_of_columns[columns]
         return replace(self, weights=weights, exponents_of_columns=exponents, stale=True)

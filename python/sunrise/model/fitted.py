@@ -1,4 +1,4 @@
-"""What follows from statistics and settings: parameters, priors, forms, and the attributes that show them."""
+"""The fitted model: parameters, priors and forms, derived from statistics and settings."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from sunrise.statistics.model import Stats
 
 
 class FittedModel:
-    """All that follows from statistics and settings; parameters are worked out when first asked for."""
+    """A fitted model, derived from statistics and settings; parameters are computed at the first use."""
 
     def __init__(
         self,
@@ -34,7 +34,7 @@ class FittedModel:
         resolved: tuple[Part, ...] | None = None,
     ) -> None:
         self.settings, self.schema, self.classes, self.calibration = settings, schema, classes, calibration
-        self.parts = tuple(replace(p, family=settings.settle(p.family)) for p in schema.parts)
+        self.parts = tuple(replace(p, family=settings.with_defaults(p.family)) for p in schema.parts)
         all_classes = stats.reindexed(classes)
         self.factors = class_factors(settings.class_weight, all_classes)
         scaled = all_classes if self.factors is None else all_classes.scaled(self.factors)
@@ -47,7 +47,7 @@ class FittedModel:
         self.blocks: tuple[Any, ...] = blocks
         for part in self.parts:
             part.family.check(len(part.columns), len(classes))
-        # What was taken from other statistics stays as it was there.
+        # Families resolved from other statistics (EM) keep the settings that they got from these.
         self.parts = resolved or tuple(
             replace(part, family=part.family.resolve(block))
             for part, block in zip(self.parts, blocks, strict=True)
@@ -56,7 +56,7 @@ class FittedModel:
         self.is_prior_fitted = wanted is None or (isinstance(wanted, str) and wanted == "fitted")
         self.class_prior = class_probabilities(wanted, self.stats)
         self.log_class_prior = log(self.class_prior)
-        # Weights that are no probabilities want no prior, unless others beside them do.
+        # Scores that are not log-probabilities use no class prior, unless another block of the model uses it.
         self.is_generative = (
             len(classes) == 1 or any(part.family.uses_class_prior for part in self.parts) or not self.parts
         )
@@ -67,13 +67,13 @@ class FittedModel:
         self.supports = tuple(part.family.support for part in self.parts)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Pickle what cannot be derived again."""
+        """Return the state for pickling, without cached values that can be derived again."""
         derived = ("params", "plain_forms", "forms", "lookups")
         return {name: value for name, value in self.__dict__.items() if name not in derived}
 
     @property
     def n_jobs(self) -> int | None:
-        """Threads, as the user said."""
+        """Number of threads, as the user set it."""
         return self.settings.n_jobs
 
     @cached_property
@@ -84,12 +84,12 @@ class FittedModel:
 
     @property
     def point_params(self) -> tuple[Any, ...]:
-        """Parameters of the blocks as numbers: those of the posterior means where they are integrated out."""
+        """Point estimates of the parameters: posterior means if the parameters are integrated out."""
         return tuple(p._replace(posterior=None) if getattr(p, "posterior", None) else p for p in self.params)
 
     @property
     def log_evidence_of_classes(self) -> float:
-        """Log evidence of the labels: under a Dirichlet(1) where their probabilities are fitted, 0 where given."""
+        """Log evidence of the labels under a Dirichlet(1) prior; 0 if the class prior is given."""
         if not self.is_prior_fitted:
             return 0.0
         prior = Dirichlet(np.ones(len(self.classes)))
@@ -97,26 +97,29 @@ class FittedModel:
         return float(prior.log_evidence(posterior))
 
     @property
-    def described(self) -> list[list[dict[str, Floats]]]:
-        """Parameters of the blocks for people, for each of their columns; none where the column says nothing."""
+    def descriptions(self) -> list[list[dict[str, Floats]]]:
+        """Parameters for display, for each column of each block; empty for a column without information."""
         return [
-            [told if known else {} for told, known in zip(part.family.describe(p), p.known, strict=True)]
+            [
+                description if known else {}
+                for description, known in zip(part.family.describe(p), p.known, strict=True)
+            ]
             for part, p in zip(self.parts, self.params, strict=True)
         ]
 
     @cached_property
     def plain_forms(self) -> tuple[Form, ...]:
-        """How the blocks score their cells by their parameters alone."""
+        """The forms of the blocks without calibration."""
         return tuple(part.family.form(p) for part, p in zip(self.parts, self.params, strict=True))
 
     def weights(self, k: int) -> Floats:
-        """What the calibration multiplies the columns of block k by; one number for a joint block."""
+        """Return the calibration weights of the columns of block k; one weight for a joint block."""
         part = self.parts[k]
         columns = list(part.columns[:1] if part.family.joint else part.columns)
         return np.ones(len(columns)) if self.calibration is None else self.calibration.weights[columns]
 
     def calibrated(self, calibration: Calibration | None) -> FittedModel:
-        """The same with another calibration, or none."""
+        """Return the same model with another calibration; None removes the calibration."""
         if calibration is None:
             return self.uncalibrated
         new = copy.copy(self.uncalibrated)
@@ -127,7 +130,7 @@ class FittedModel:
 
     @property
     def uncalibrated(self) -> FittedModel:
-        """The same without its calibration."""
+        """The same model without calibration."""
         if self.calibration is None:
             return self
         plain = copy.copy(self)
@@ -137,7 +140,7 @@ class FittedModel:
 
     @cached_property
     def forms(self) -> tuple[Form, ...]:
-        """How the blocks score their cells, calibrated where the model is."""
+        """The forms of the blocks, with calibration weights if the model is calibrated."""
         if self.calibration is None:
             return self.plain_forms
         return tuple(
@@ -147,7 +150,7 @@ class FittedModel:
 
     @cached_property
     def lookups(self) -> tuple[Any, ...]:
-        """What reading rows needs of the blocks: positions of levels, vocabularies."""
+        """Data of the blocks for reading rows: positions of levels, vocabularies."""
         pairs = zip(self.parts, self.blocks, strict=True)
         return tuple(
             None if (reader := part.family.reader).is_plain else reader.lookup(block) for part, block in pairs
@@ -155,5 +158,5 @@ class FittedModel:
 
 
 def _with_declared(part: Part, block: Any, declared: list[Labels]) -> Any:
-    """The statistics of a block with the levels that its columns declare."""
+    """Return the statistics of a block with the declared levels of its columns added."""
     return part.family.reader.declare(block, declared) if any(map(len, declared)) else block

@@ -1,4 +1,4 @@
-"""The schema of a model: which columns it has, and the family of each; fixed by the first data seen."""
+"""The schema of a model: its columns and their families, which the first data determine."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from sunrise.families.base import FAMILIES, Family
 
 @dataclass(frozen=True)
 class Part:
-    """A block of columns that have one family, by their positions."""
+    """A block: the positions of columns that share a family."""
 
     family: Family
     columns: tuple[int, ...]
@@ -25,22 +25,22 @@ class Part:
 
 @dataclass(frozen=True)
 class Choice:
-    """What was chosen for a column: its family (None keeps it out) and why.
+    """The family of a column (None leaves the column out) and the reason.
 
-    Columns of a family that are to be one block share a `block`.
+    Columns with an equal `block` form one block.
     """
 
     family: Family | None
     reason: str
     block: Any = None
-    #: Levels that are possible whether seen or not.
+    #: Levels that are possible even if no row has them.
     declared: Labels | None = None
-    #: What the column held: "number", "bool" or "level".
+    #: Kind of the cells: "number", "bool" or "level".
     kind: str = "number"
 
-    #: Whether it was chosen for want of data, not for what the column is.
+    #: True if there were too few data for an informed choice.
     is_uninformed: bool = False
-    #: What the families that were tried told of the class, in nats a row: the greatest was chosen.
+    #: Mean leave-one-out log-probability of the class (nats per row) under each candidate family, if chosen by score.
     scores: dict[str, float] | None = field(default=None, compare=False)
 
     @property
@@ -71,24 +71,24 @@ class Schema:
 
     names: Sequence[Any]
     choices: tuple[Choice, ...]
-    #: Whether columns are known by name; else by position.
+    #: True if columns are matched by name, False if by position.
     is_named: bool = True
-    #: The column that held the labels, where they came by name.
+    #: Name of the label column, if known.
     label: Any = None
-    #: Whose frame the first data were in, if any.
+    #: The library of the first data frame, if any.
     library: str | None = None
 
     @classmethod
     def whole(cls, choice: Choice, n_columns: int, names: Any = None, library: str | None = None) -> Schema:
-        """One block of one family."""
+        """Return a schema with all columns in one block."""
         known: Sequence[Any] = range(n_columns) if names is None else tuple(names)
         return cls(known, (replace(choice, block="all"),) * n_columns, names is not None, library=library)
 
     @cached_property
     def parts(self) -> tuple[Part, ...]:
-        """The blocks: columns of equal families are scored together."""
+        """The blocks: columns with equal families form one block."""
         if (
-            (only := _only(self.choices)) is not None
+            (only := _common_choice(self.choices)) is not None
             and only.family is not None
             and not only.family.reader.own_block
         ):
@@ -99,15 +99,15 @@ class Schema:
             if choice.family is not None:
                 reader = choice.family.reader
                 unlearned = reader.unlearned(choice.family) if reader.learns else choice.family
-                key = _written(unlearned) if choice.block is None else choice.block
+                key = _settings_key(unlearned) if choice.block is None else choice.block
                 key = (key, j) if reader.own_block else key
                 blocks.setdefault(key, []).append(j)
                 families.setdefault(key, []).append(choice.family)
-        return tuple(Part(_merged(families[key]), tuple(columns)) for key, columns in blocks.items())
+        return tuple(Part(_merge_families(families[key]), tuple(columns)) for key, columns in blocks.items())
 
     @property
     def families(self) -> dict[Any, Family | None]:
-        """The families by column, or by the columns of a block, as they can be given."""
+        """Families by column or by tuple of columns, in the format of the `families` argument."""
         given: dict[Any, Family | None] = {}
         for part in self.parts:
             names = tuple(self.names[j] for j in part.columns)
@@ -128,25 +128,25 @@ class Schema:
         return [name for name, choice in pairs if choice.family is not None]
 
     def lenient(self, part: Part) -> Mask:
-        """Which columns of a block have a family that was chosen by score."""
-        if (only := _only(self.choices)) is not None:
+        """Return the mask of columns of a block whose family was chosen by score."""
+        if (only := _common_choice(self.choices)) is not None:
             return np.full(len(part.columns), only.is_lenient)
         return np.array([self.choices[j].is_lenient for j in part.columns])
 
     @cached_property
     def is_matrix(self) -> bool:
-        """Whether the model is one block of numbers, so that a matrix can be read as it is."""
+        """True if the model is one block of numbers, so that a matrix needs no conversion."""
         parts = self.parts
         return (
             len(parts) == 1 and len(parts[0].columns) == len(self.names) and parts[0].family.reader.is_plain
         )
 
-    def under(self, families: Any, who: str) -> Schema:
-        """The schema under settings that may have changed since; what shaped the statistics may not."""
+    def with_families(self, families: Any, who: str) -> Schema:
+        """Return the schema with new settings of the families; raise if the statistics depend on a changed setting."""
         given = given_choices(families, self.names)
         if len(self.names) == 0 or all(choice is None for choice in given):
             return self
-        before, after = _only(self.choices), _only(given)
+        before, after = _common_choice(self.choices), _common_choice(given)
         if before is not None and after is not None:
             after = after.with_learned_of(before)
         if before is not None and after is not None and before.statistics_key == after.statistics_key:
@@ -157,50 +157,53 @@ class Schema:
             new = None if new is None else new.with_learned_of(old)
             if new is not None and old.statistics_key != new.statistics_key:
                 raise ValueError(
-                    f"The statistics of this {who} were made with other settings: column {name!r} was "
-                    f"{old.description}, and is to be {new.description}. Use the settings of its first fit (families, "
-                    "binarize, ...), or fit anew."
+                    f"The statistics of this {who} depend on settings that have changed: column {name!r} was "
+                    f"{old.description}, and is now {new.description}. Use the settings of the first fit (families, "
+                    "binarize, ...), or fit again."
                 )
             choices.append(old if new is None else replace(old, family=new.family))
         return replace(self, choices=tuple(choices))
 
     def aligned(self, other: Schema, blocks: tuple[Any, ...]) -> tuple[Any, ...]:
-        """The blocks of a model of another schema in the order of this one; other columns or families are refused."""
-        place = {name: j for j, name in enumerate(other.names)}
+        """Return the blocks of another schema in the order of this schema; raise if columns or families differ."""
+        position = {name: j for j, name in enumerate(other.names)}
         named = self.is_named and other.is_named
-        if len(self.names) != len(other.names) or (named and place.keys() != set(self.names)):
+        if len(self.names) != len(other.names) or (named and position.keys() != set(self.names)):
             raise ValueError(
                 "The models have different columns and cannot be merged. Fit them on the same columns."
             )
-        order = [place[name] for name in self.names] if named else list(range(len(self.names)))
+        order = [position[name] for name in self.names] if named else list(range(len(self.names)))
         for name, mine, theirs in zip(
             self.names, self.choices, (other.choices[j] for j in order), strict=True
         ):
             if mine.statistics_key != theirs.statistics_key:
                 raise ValueError(
                     f"The models disagree on column {name!r}: {mine.description} is not {theirs.description}. "
-                    "Give both the same families and settings to merge them: a fitted model has its own, edges of bins "
-                    "included, in fixed_families_."
+                    "Fit both with the same families and settings; fixed_families_ of a model holds its families, "
+                    "including the edges of bins."
                 )
-        where = {j: (k, at) for k, part in enumerate(other.parts) for at, j in enumerate(part.columns)}
+        positions = other._positions
         return tuple(
-            self._gathered(part, [where[order[j]] for j in part.columns], blocks) for part in self.parts
+            self._gather_columns(part, [positions[order[j]] for j in part.columns], blocks)
+            for part in self.parts
         )
 
     def regrouped(self, old: Schema, blocks: tuple[Any, ...]) -> tuple[Any, ...]:
-        """The blocks of the same columns under an earlier schema, as this one groups them."""
+        """Return the blocks of an earlier schema with the same columns, grouped as in this schema."""
         if [part.columns for part in self.parts] == [part.columns for part in old.parts]:
             return blocks
-        where = old._where
-        return tuple(self._gathered(part, [where[j] for j in part.columns], blocks) for part in self.parts)
+        positions = old._positions
+        return tuple(
+            self._gather_columns(part, [positions[j] for j in part.columns], blocks) for part in self.parts
+        )
 
     @property
-    def _where(self) -> dict[int, tuple[int, int]]:
-        """The block of every column, and its place there."""
+    def _positions(self) -> dict[int, tuple[int, int]]:
+        """The block of every column, and its position in the block."""
         return {j: (k, at) for k, part in enumerate(self.parts) for at, j in enumerate(part.columns)}
 
     def with_levels_of(self, other: Schema) -> Schema:
-        """The schema with the levels that either declares."""
+        """Return the schema with the declared levels of both schemas."""
         theirs = dict(zip(other.names, other.choices, strict=True))
         choices = []
         for name, mine in zip(self.names, self.choices, strict=True):
@@ -213,65 +216,67 @@ class Schema:
         return replace(self, choices=tuple(choices))
 
     def without(self, left_out: dict[int, str], blocks: tuple[Any, ...]) -> tuple[Schema, tuple[Any, ...]]:
-        """The schema with more columns left out, each with its reason, and the blocks of what stays."""
+        """Return the schema without some columns (position -> reason), and the blocks of the remaining columns."""
         choices = [
             replace(c, family=None, reason=left_out[j]) if j in left_out else c
             for j, c in enumerate(self.choices)
         ]
         for part in self.parts:
-            stay = [at for at, j in enumerate(part.columns) if j not in left_out]
-            family = part.family.select_columns(stay)
-            for place, at in enumerate(stay):
+            kept = [at for at, j in enumerate(part.columns) if j not in left_out]
+            family = part.family.select_columns(kept)
+            for position, at in enumerate(kept):
                 j = part.columns[at]
-                choices[j] = replace(choices[j], family=family.reader.column_family(family, place))
+                choices[j] = replace(choices[j], family=family.reader.column_family(family, position))
         rest = replace(self, choices=tuple(choices))
         return rest, rest.regrouped(self, blocks)
 
-    def narrowed(self, keep: Any, blocks: tuple[Any, ...]) -> tuple[Schema, tuple[Any, ...]]:
-        """The schema of these columns alone, for matrices, which have no columns to spare."""
+    def select_columns(self, keep: Any, blocks: tuple[Any, ...]) -> tuple[Schema, tuple[Any, ...]]:
+        """Return the schema of some columns only, and their blocks, for a model with a single block (a matrix)."""
         kept = [int(j) for j in keep]
         names = tuple(self.names[j] for j in kept) if self.is_named else tuple(range(len(kept)))
         part = Part(self.parts[0].family.select_columns(kept), tuple(range(len(kept))))
         rest = replace(
             self, names=names, choices=tuple(replace(self.choices[j], family=part.family) for j in kept)
         )
-        return rest, (self._gathered(part, [(0, j) for j in kept], blocks),)
+        return rest, (self._gather_columns(part, [(0, j) for j in kept], blocks),)
 
     @staticmethod
-    def _gathered(part: Part, places: list[tuple[int, int]], blocks: tuple[Any, ...]) -> Any:
-        """A block made of columns of other blocks, each given by its block and its place there."""
+    def _gather_columns(part: Part, positions: list[tuple[int, int]], blocks: tuple[Any, ...]) -> Any:
+        """Return a block made of columns of other blocks, each given by (block, position in the block)."""
         views = np.arange(len(part.family.fit_support.views))
         n = len(views)
-        (first, _), alone = places[0], len({k for k, _ in places}) == 1
-        if alone:
-            return blocks[first].select_columns(np.concatenate([at * n + views for _, at in places]))
-        return type(blocks[first]).concatenate([blocks[k].select_columns(at * n + views) for k, at in places])
+        (first, _), is_one_block = positions[0], len({k for k, _ in positions}) == 1
+        if is_one_block:
+            return blocks[first].select_columns(np.concatenate([at * n + views for _, at in positions]))
+        return type(blocks[first]).concatenate(
+            [blocks[k].select_columns(at * n + views) for k, at in positions]
+        )
 
     def declared(self, part: Part) -> list[Labels]:
-        """The declared levels of a block, for every column."""
+        """Return the declared levels of every column of a block."""
         none = np.empty(0, dtype=object)
         return [none if (levels := self.choices[j].declared) is None else levels for j in part.columns]
 
 
-def _only(choices: Sequence[Choice | None]) -> Choice | None:
-    """The one choice of all columns, where it is one and the same: of a hundred thousand words, for instance."""
+def _common_choice(choices: Sequence[Choice | None]) -> Choice | None:
+    """Return the choice if all columns share one object, else None: avoids a loop over many columns."""
     return choices[0] if choices and len(set(map(id, choices))) == 1 else None
 
 
-def _merged(families: list[Family]) -> Family:
-    """The family of a block, from the families of its columns."""
+def _merge_families(families: list[Family]) -> Family:
+    """Return the family of a block, from the families of its columns."""
     reader = families[-1].reader
     return reader.merge_columns(families) if reader.learns else families[-1]
 
 
-def _written(family: Family) -> str:
-    """A family with all its settings, to the last number of an array."""
+def _settings_key(family: Family) -> str:
+    """Return a string with all settings of a family, arrays in full precision."""
     with np.printoptions(threshold=sys.maxsize, precision=17):
         return repr(family)
 
 
 def named_family(wanted: Any, column: Any = None) -> Family:
-    """The family that is called so, or the family itself."""
+    """Return the family with this name; a family is returned as it is."""
     if isinstance(wanted, Family):
         return wanted
     if isinstance(wanted, type) and issubclass(wanted, Family):
@@ -279,53 +284,56 @@ def named_family(wanted: Any, column: Any = None) -> Family:
     if isinstance(wanted, str) and wanted in FAMILIES:
         return FAMILIES[wanted]()
     where = "" if column is None else f" of column {column!r}"
-    close = get_close_matches(str(wanted), FAMILIES, n=1)
-    hint = f"Is it {close[0]!r}? " if close else ""
+    similar = get_close_matches(str(wanted), FAMILIES, n=1)
+    hint = f"Do you mean {similar[0]!r}? " if similar else ""
     raise ValueError(
-        f'{hint}The family{where} is {wanted!r}; it must be "auto" or one of {sorted(FAMILIES)}, or such a family '
-        "itself (sunrise.Gaussian(), for one)."
+        f'{hint}The family{where} is {wanted!r}; it must be "auto", one of {sorted(FAMILIES)}, or a family object '
+        "such as sunrise.Gaussian()."
     )
 
 
 def given_choices(families: Any, names: Sequence[Any]) -> list[Choice | None]:
-    """What the user chose for every column; None where it is to be inferred."""
+    """Return the choice of the user for every column; None if the family is to be chosen automatically."""
     if isinstance(families, str) and families in ("auto", "auto-fast"):
         return [None] * len(names)
     if not isinstance(families, dict):
         return [Choice(named_family(families), "given for all columns", "all")] * len(names)
     choices: list[Choice | None] = [None] * len(names)
-    place = {name: j for j, name in enumerate(names)}
+    position = {name: j for j, name in enumerate(names)}
     for key, wanted in families.items():
-        alone = _is_name(key, place)
+        is_name = _is_name(key, position)
         if isinstance(wanted, str) and wanted in ("auto", "auto-fast"):
-            if strange := [name for name in ([key] if alone else key) if name not in place]:
+            if unknown := [name for name in ([key] if is_name else key) if name not in position]:
                 raise ValueError(
-                    f"families names a column {strange[0]!r}, which X does not have: {_some(names)}."
+                    f"families names a column {unknown[0]!r}, which X does not have. X has {_first_names(names)}."
                 )
             continue
         family = None if wanted is None else named_family(wanted, key)
-        if alone and family is not None and family.joint and not family.reader.own_block:
+        if is_name and family is not None and family.joint and not family.reader.own_block:
             raise ValueError(
-                f"{family.name} is a distribution of several columns together: name them in a tuple, as in "
+                f"{family.name} is a joint distribution of several columns: name all of them in a tuple, as in "
                 f"families={{({key!r}, ...): {family.name!r}}}."
             )
-        reason = "left out as asked" if family is None else "given"
-        for name in [key] if alone else key:
-            if name not in place:
-                raise ValueError(f"families names a column {name!r}, which X does not have: {_some(names)}.")
-            if choices[place[name]] is not None:
-                raise ValueError(f"families names column {name!r} twice.")
-            choices[place[name]] = Choice(family, reason, None if alone else key)
+        reason = "left out by the user" if family is None else "given"
+        for name in [key] if is_name else key:
+            if name not in position:
+                raise ValueError(
+                    f"families names a column {name!r}, which X does not have. X has {_first_names(names)}."
+                )
+            if choices[position[name]] is not None:
+                raise ValueError(f"families names column {name!r} twice. Name every column once.")
+            choices[position[name]] = Choice(family, reason, None if is_name else key)
     return choices
 
 
-def _is_name(key: Any, place: dict[Any, int]) -> bool:
+def _is_name(key: Any, position: dict[Any, int]) -> bool:
+    """True if a key of `families` is one column name, False if it is a tuple of names."""
     try:
-        return key in place or not isinstance(key, tuple)
+        return key in position or not isinstance(key, tuple)
     except TypeError:
         return False
 
 
-def _some(names: Iterable[Any]) -> str:
+def _first_names(names: Iterable[Any]) -> str:
     shown = [repr(name) for name in names]
     return ", ".join(shown[:10]) + (f" and {len(shown) - 10} more" if len(shown) > 10 else "")

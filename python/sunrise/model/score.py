@@ -1,4 +1,4 @@
-"""Scores of rows by a fitted model: every block of columns by an engine, lengths by the calibration."""
+"""Scores of rows under a fitted model."""
 
 from __future__ import annotations
 
@@ -11,59 +11,60 @@ from numpy.typing import NDArray
 from sunrise import engines
 from sunrise._common.arrays import Codes, Floats
 from sunrise.data.blocks import Batch
-from sunrise.forms.base import Form, weighed
+from sunrise.forms.base import Form, apply_weight
 from sunrise.model.fitted import FittedModel
 
 
-def scored(
-    fitted: FittedModel, batch: Batch, output: str | None, own: tuple[Codes, Floats] | None = None
+def score_rows(
+    model: FittedModel, batch: Batch, output: str | None, own_scores: tuple[Codes, Floats] | None = None
 ) -> tuple[NDArray[Any], int]:
-    """Joint, log_proba or proba as rows x classes, None for the best class; and how many rows are impossible.
+    """Return scores of rows, and the number of rows that are impossible under every class.
 
-    `own` replaces the score of every row for one class.
+    `output` is "joint", "log_proba" or "proba" for an array rows x classes, or None for the best class of every row.
+    `own_scores` (class codes, scores) replaces the score of one class for every row.
     """
     cells = batch.n_rows * sum(block.shape[1] for block in batch.blocks)
-    n_threads = engines.threads(fitted.n_jobs, cells)
-    engine, fallback = engines.current(), fitted.log_class_prior
-    factors = row_factors(fitted, batch)
+    n_threads = engines.threads(model.n_jobs, cells)
+    engine, fallback = engines.current(), model.log_class_prior
+    factors = row_factors(model, batch)
     if not factors:
         return engine.score(  # type: ignore[no-any-return]
-            batch, fitted.supports, fitted.forms, fitted.log_prior, fallback, output, n_threads, own
+            batch, model.supports, model.forms, model.log_prior, fallback, output, n_threads, own_scores
         )
-    total = np.tile(fitted.log_prior, (batch.n_rows, 1))
+    total = np.tile(model.log_prior, (batch.n_rows, 1))
     for k in range(len(batch.blocks)):
-        total += by_row(block_scores(fitted, batch, k, fitted.forms[k]), factors.get(k))
-    if own is not None:
-        total[np.arange(batch.n_rows), own[0]] = own[1]
-    values, impossible = engine.normalise(total, fallback, output or "log_proba")
+        total += by_row(block_scores(model, batch, k, model.forms[k]), factors.get(k))
+    if own_scores is not None:
+        total[np.arange(batch.n_rows), own_scores[0]] = own_scores[1]
+    values, impossible = engine.log_normalise(total, fallback, output or "log_proba")
     return (values.argmax(axis=1) if output is None else values), impossible
 
 
 def by_row(scores: Floats, factor: Floats | None) -> Floats:
-    """Scores of rows times their factors, where 0 times anything infinite is 0."""
-    return scores if factor is None else weighed(scores, factor[:, None])
+    """Return scores of rows times row factors, with 0 times infinity equal to 0."""
+    return scores if factor is None else apply_weight(scores, factor[:, None])
 
 
-def row_factors(fitted: FittedModel, batch: Batch) -> dict[int, Floats]:
-    """What the score of a block is multiplied by, row by row: for its length where that is calibrated, 0 if missing."""
-    found: dict[int, Floats] = {}
-    if fitted.calibration is not None:
-        exponents = fitted.calibration.exponents_of_columns
-        powers = {k: exponents[part.columns[0]] for k, part in enumerate(fitted.parts)}
-        found = {k: (batch.blocks[k].lengths() + 1.0) ** g for k, g in powers.items() if g != 0.0}
+def row_factors(model: FittedModel, batch: Batch) -> dict[int, Floats]:
+    """Return row factors of the scores, by block: (length + 1)^exponent from calibration, 0 for a missing document."""
+    factors: dict[int, Floats] = {}
+    if model.calibration is not None:
+        exponents = model.calibration.exponents_of_columns
+        powers = {k: exponents[part.columns[0]] for k, part in enumerate(model.parts)}
+        factors = {k: (batch.blocks[k].lengths() + 1.0) ** g for k, g in powers.items() if g != 0.0}
     for k, block in enumerate(batch.blocks):
         missing = getattr(block, "missing", None)
         if missing is not None:
-            found[k] = np.where(missing, 0.0, found.get(k, 1.0))
-    return found
+            factors[k] = np.where(missing, 0.0, factors.get(k, 1.0))
+    return factors
 
 
-def block_scores(fitted: FittedModel, batch: Batch, k: int, form: Form) -> Floats:
-    """What one block adds to the score of every class by a form, rows x classes."""
-    alone = replace(batch, blocks=(batch.blocks[k],))
-    nothing = np.zeros(len(fitted.classes))
-    n_threads = engines.threads(fitted.n_jobs, batch.n_rows * alone.blocks[0].shape[1])
+def block_scores(model: FittedModel, batch: Batch, k: int, form: Form) -> Floats:
+    """Return the scores of one block under a form, rows x classes."""
+    block = replace(batch, blocks=(batch.blocks[k],))
+    zeros = np.zeros(len(model.classes))
+    n_threads = engines.threads(model.n_jobs, batch.n_rows * block.blocks[0].shape[1])
     values, _ = engines.current().score(
-        alone, (fitted.supports[k],), (form,), nothing, nothing, "joint", n_threads, None
+        block, (model.supports[k],), (form,), zeros, zeros, "joint", n_threads, None
     )
     return values  # type: ignore[no-any-return]

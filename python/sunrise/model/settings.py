@@ -10,9 +10,9 @@ from sunrise.families.base import Family
 
 @dataclass(frozen=True)
 class Settings:
-    """What the constructor's arguments mean, read once at the start of a fit."""
+    """The constructor arguments of an estimator."""
 
-    #: A family for all columns, or what NaiveBayes takes: "auto", a name, or a dict by column.
+    #: A family for all columns, or the argument of NaiveBayes: "auto", a name, or a dict by column.
     families: Any
     class_prior: Any
     class_weight: Any
@@ -20,6 +20,6 @@ class Settings:
     unseen: str = "reserve"
     estimate: str = "mean"
 
-    def settle(self, family: Family) -> Family:
-        """A family with the model's own settings where it has none."""
+    def with_defaults(self, family: Family) -> Family:
+        """Return a family with the settings of the model in place of settings that the family does not have."""
         return family.with_defaults(unseen=self.unseen, estimate=self.estimate)

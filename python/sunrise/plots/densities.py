@@ -11,7 +11,7 @@ from sunrise._common import labels
 from sunrise._common.arrays import Codes, Floats, Labels, Positions
 from sunrise.data.align import align
 from sunrise.data.frame import Frame, frame_of
-from sunrise.data.labels import labelled, target
+from sunrise.data.labels import encode_labels, separate_labels
 from sunrise.data.levels import natural
 from sunrise.estimators.naive_bayes import NaiveBayes
 from sunrise.families.readers import levels, numbers
@@ -105,8 +105,8 @@ class DensityDisplay:
         model._require_fitted()
         uncalibrated, names = model._model.uncalibrated, model._columns()
         who = type(model).__name__
-        table, y, _ = labelled(who, X, frame_of(X), y)
-        y_classes, y_codes = target(who, y, table.n_rows)
+        table, y, _ = separate_labels(who, X, frame_of(X), y)
+        y_classes, y_codes = encode_labels(who, y, table.n_rows)
         position = labels.locate(uncalibrated.classes, y_classes)
         if (position < 0).any():
             unknown = y_classes[position < 0].tolist()[0]

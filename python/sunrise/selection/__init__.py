@@ -1,2 +1,2 @@
-"""Which family a column gets: rules by type, choice by leave-one-out score; and how much columns tell about the class:
-mutual information, duplicate columns."""
+"""Choice of the family of a column, by type or by leave-one-out score; mutual information with the class; duplicate
+columns."""

@@ -1,4 +1,4 @@
-"""Which family a numeric column gets if several may fit: the one that predicts the class best.
+"""Choose the family of a numeric column by score: the candidate that predicts the class best.
 
 Families are compared by their one-column conditional score, sum_i log P(y_i | x_ij, all rows but i). It does not
 depend on units or on the measure, so densities, bins and point masses can be compared. Columns are independent given
@@ -29,22 +29,22 @@ from sunrise.model.schema import Choice, Schema
 from sunrise.model.settings import Settings
 from sunrise.selection.rules import profile_numbers
 
-#: Rows that are scored, of each class at least; and columns of numbers beyond which all go by their types, because
-#: trying takes some milliseconds for each.
+#: Number of rows in the sample; least number of rows of each class; number of numeric columns beyond which families
+#: are chosen by type, because scoring takes some milliseconds per column.
 ROWS, ROWS_OF_CLASS, MOST_COLUMNS = 2000, 20, 256
-#: Classes beyond which all columns go by their types, too; and classes squared times columns beyond which families
-#: that cost as much (kernel densities) take too long to be tried.
+#: Number of classes beyond which families are chosen by type; classes^2 x columns beyond which families with quadratic
+#: cost in the classes (kernel densities) are not candidates.
 MOST_CLASSES, MOST_COST = 200, 50_000
-#: A family that is worse by no more than this, in nats a row, and comes before the best one, is taken in its place.
+#: A simpler family is preferred if its score is at most this much (nats per row) below the best score.
 CLOSE = 5e-4
-#: Cells that are too few to choose by.
+#: With fewer cells than this, the choice is marked as uninformed.
 FEW_CELLS = 30
 
 
 def choose_by_score(
     accumulator: Accumulator, columns: dict[int, Column], settings: Settings
 ) -> dict[int, Choice]:
-    """The families of the numeric ones among these columns, with the scores of all candidates."""
+    """Return the choices for the numeric columns among these columns, with the scores of all candidates."""
     labelled = accumulator if accumulator.labels is None else accumulator.labelled
     n_classes = len(labelled.classes)
     profiles = {
@@ -56,9 +56,9 @@ def choose_by_score(
     if not 0 < len(candidates) <= MOST_COLUMNS or not 2 <= n_classes <= MOST_CLASSES:
         return {}
     tried = list(candidates)
-    own_columns = [columns[j] for j in tried]
-    rows = sample_rows([column.numbers for column in own_columns], labelled.codes, labelled.weight, ROWS)
-    sample = _Sample.of(labelled, own_columns, rows)
+    tried_columns = [columns[j] for j in tried]
+    rows = sample_rows([column.numbers for column in tried_columns], labelled.codes, labelled.weight, ROWS)
+    sample = _Sample.of(labelled, tried_columns, rows)
     costs = {family.name: n_classes**family.cost_power for family in families}
     affordable = {name for name, cost in costs.items() if cost == 1 or cost * len(tried) <= MOST_COST}
     pairs = [
@@ -76,7 +76,7 @@ def choose_by_score(
 
 
 def _all_candidates() -> list[Any]:
-    """Default families that may be chosen by score, the simplest first."""
+    """Return the families that can be chosen by score, with default settings, the simplest first."""
     families: list[Any] = [
         family for family in FAMILIES.values() if issubclass(family, Candidate) and family.trait is not None
     ]
@@ -90,21 +90,24 @@ def _candidates(profile: ColumnProfile, families: list[Any]) -> list[Any]:
 
 
 def _profile(accumulator: Accumulator, column: Column) -> ColumnProfile | None:
-    """The profile of a numeric column; None if its family is not chosen by score."""
+    """Return the profile of a numeric column; None if its family is not chosen by score."""
     if column.kind != "number" or column.problem:
         return None
     profile = profile_numbers(column, accumulator, lambda: (float("nan"),) * 2)
     if profile.distinct < 2 or (profile.numbering and profile.cells >= 50):
         return None
     integers = str(column.cells.dtype).lower().startswith(("int", "uint"))
-    if integers and max(abs(profile.low), abs(profile.high)) >= 2**53:  # floats cannot tell these apart
+    if (
+        integers and max(abs(profile.low), abs(profile.high)) >= 2**53
+    ):  # floats cannot distinguish these integers
         return None
     x = column.numbers() if accumulator.weight is None else column.numbers()[accumulator.weight > 0]
-    # Profiling stops early once the type is known; which families are possible depends on every cell.
+    # Profiling stops once the type is known, but the possible families depend on the range of all cells.
     return replace(profile, low=float(np.nanmin(x)), high=float(np.nanmax(x)))
 
 
 def _best(scores: dict[str, float], profile: ColumnProfile) -> Choice:
+    """Return the simplest family whose score is close to the best score."""
     best = max(scores.values())
     name = next(name for name in scores if scores[name] >= best - CLOSE)
     others = sorted((other for other in scores if other != name), key=lambda other: -scores[other])
@@ -114,23 +117,22 @@ def _best(scores: dict[str, float], profile: ColumnProfile) -> Choice:
 
 @dataclass(frozen=True)
 class _Sample:
-    """Some rows of numeric columns."""
+    """A sample of rows of numeric columns."""
 
     x: Floats
     accumulator: Accumulator
 
     @classmethod
     def of(cls, accumulator: Accumulator, columns: list[Column], rows: Positions) -> _Sample:
-        """Read some rows of these columns."""
+        """Return the sample of these rows and columns."""
         x = np.stack([column.numbers(rows) for column in columns], axis=1)
         weight = None if accumulator.weight is None else accumulator.weight[rows]
         return cls(x, replace(accumulator, codes=accumulator.codes[rows], weight=weight, sample=None))
 
     def scores(self, pairs: list[tuple[Any, int]], settings: Settings) -> list[float]:
-        """Mean conditional score of every pair of a family and a column; NaN where the family has none.
+        """Return the mean score of every (family, column) pair; NaN if the family cannot be fitted to the column.
 
-        All pairs are scored as columns of one model. If that fails, the pairs are split until the failing ones are
-        found.
+        All pairs are columns of one model. If fitting fails, the pairs are split in halves to isolate the failing ones.
         """
         if not pairs:
             return []
@@ -150,9 +152,9 @@ class _Sample:
         choices = self.accumulator.learn(table.read_all(table.names), choices)
         schema = Schema(table.names, tuple(choices), is_named=False)
         stats = self.accumulator.table(table, schema, {})
-        # Which family a column has does not depend on the class frequencies expected elsewhere.
-        own = replace(settings, families=None, class_weight=None, class_prior="fitted")
-        model = FittedModel(own, schema, stats, stats.classes)
+        # The choice must not depend on class weights or on a class prior for other data.
+        neutral = replace(settings, families=None, class_weight=None, class_prior="fitted")
+        model = FittedModel(neutral, schema, stats, stats.classes)
         for part, block in zip(model.parts, stats.blocks, strict=True):
             if problem := part.family.find_problem(block):
                 raise ValueError(problem.text)
@@ -163,32 +165,35 @@ class _Sample:
 
 
 def sample_rows(columns: list[Any], codes: Codes, weight: Floats | None, most: int) -> Positions:
-    """The places of rows to look at, chosen by what they hold: numbers, class and weight; some of every class."""
-    there = np.arange(len(codes)) if weight is None else np.flatnonzero(weight > 0)
-    if len(there) <= most:
-        return there
-    found = _mixed(np.zeros(len(there), np.uint64), codes[there].astype(np.float64))
-    found = found if weight is None else _mixed(found, weight[there])
+    """Return the positions of a sample of rows, with a minimum number per class.
+
+    A hash of the numbers, the class and the weight of a row decides, so that the order of the rows has no effect.
+    """
+    present = np.arange(len(codes)) if weight is None else np.flatnonzero(weight > 0)
+    if len(present) <= most:
+        return present
+    hashes = _update_hash(np.zeros(len(present), np.uint64), codes[present].astype(np.float64))
+    hashes = hashes if weight is None else _update_hash(hashes, weight[present])
     for numbers in columns:
-        found = _mixed(found, numbers(there))
-    # Rows that are the same are numbered, so that one is as likely to be drawn as any other.
-    order = np.argsort(found, kind="stable")
-    first = np.flatnonzero(np.diff(found[order], prepend=found[order[:1]] ^ np.uint64(1)) != 0)
-    times = np.empty(len(found))
-    times[order] = np.arange(len(found)) - np.repeat(first, np.diff(np.append(first, len(found))))
-    order = np.argsort(_mixed(found, times), kind="stable")
-    kept = np.zeros(len(there), bool)
+        hashes = _update_hash(hashes, numbers(present))
+    # Identical rows get a number each, which is hashed, too: each is drawn with the same probability.
+    order = np.argsort(hashes, kind="stable")
+    first = np.flatnonzero(np.diff(hashes[order], prepend=hashes[order[:1]] ^ np.uint64(1)) != 0)
+    copy_number = np.empty(len(hashes))
+    copy_number[order] = np.arange(len(hashes)) - np.repeat(first, np.diff(np.append(first, len(hashes))))
+    order = np.argsort(_update_hash(hashes, copy_number), kind="stable")
+    kept = np.zeros(len(present), bool)
     kept[order[:most]] = True
-    rank = np.empty(len(there), np.int64)
-    of_class = codes[there][order]
+    rank = np.empty(len(present), np.int64)
+    of_class = codes[present][order]
     for c in np.unique(of_class):
-        own = order[of_class == c]
-        rank[own] = np.arange(len(own))
-    return there[kept | (rank < ROWS_OF_CLASS)]
+        members = order[of_class == c]
+        rank[members] = np.arange(len(members))
+    return present[kept | (rank < ROWS_OF_CLASS)]
 
 
-def _mixed(found: Any, x: Floats) -> Any:
-    """Numbers for rows that depend on what they were and on x."""
-    x = np.where(np.isnan(x), np.nan, x + 0.0)  # one NaN, one zero
-    found = (found ^ x.view(np.uint64)) * np.uint64(0x9E3779B97F4A7C15)
-    return found ^ (found >> np.uint64(29))
+def _update_hash(hashes: Any, x: Floats) -> Any:
+    """Return the hashes of the rows, updated with one number x per row."""
+    x = np.where(np.isnan(x), np.nan, x + 0.0)  # one bit pattern for NaN, one for zero
+    hashes = (hashes ^ x.view(np.uint64)) * np.uint64(0x9E3779B97F4A7C15)
+    return hashes ^ (hashes >> np.uint64(29))

@@ -1,4 +1,4 @@
-"""Mutual information: how many bits an observed cell of a column tells of the class."""
+"""Mutual information between the class and an observed cell of a column, in bits."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from sunrise.numerics.special import log, log_sum_exp
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(6)
 
-#: Numbers of a grid that are held at a time.
-_PIECE = 1 << 21
+#: Maximum number of densities in memory.
+_MOST_DENSITIES = 1 << 21
 
 
 def entropy_bits(p: Floats) -> float:
-    """Entropy of a distribution, in bits.
+    """Return the entropy of a distribution, in bits.
 
     >>> entropy_bits(np.array([0.5, 0.25, 0.25]))
     1.5
@@ -29,72 +29,73 @@ def entropy_bits(p: Floats) -> float:
 
 
 def mutual_information(family: Family, params: Any, prior: Floats) -> Floats:
-    """Bits per column of a block, from 0 to the entropy of the classes.
+    """Return the mutual information of every column of a block, between 0 and the entropy of the classes.
 
-    Discrete families are added up over their outcomes, continuous ones integrated piece by piece on the scale of
-    their cells (of log x, for numbers above 0), each class over its own range.
+    Discrete families: sum over the outcomes. Continuous families: Gauss-Legendre quadrature between the landmarks of
+    all classes, on a scale on which the densities are smooth (log x for numbers above 0).
     """
     if isinstance(family, Discrete):
         outcomes = family.outcomes(params)
         if isinstance(outcomes, list):
-            nats = np.array([_told(p, prior).sum() for p in outcomes])
+            nats = np.array([_information(p, prior).sum() for p in outcomes])
         else:
-            nats = _told(outcomes, prior).sum(axis=-1)
+            nats = _information(outcomes, prior).sum(axis=-1)
     elif isinstance(family, Continuous):
         nats = _of_densities(family, params, prior)
     else:
         raise ValueError(
-            f"{family.name} is not a distribution of the cells, so it has no mutual information. Use multinomial."
+            f'{family.name} is not a distribution of the cells, so it has no mutual information. Use "multinomial".'
         )
     known = np.broadcast_to(params.known, nats.shape)
     return np.asarray(np.clip(np.where(known, nats, 0.0) / np.log(2.0), 0.0, entropy_bits(prior)))
 
 
-def _told(log_p: Floats, prior: Floats) -> Floats:
-    """What each outcome adds, in nats, from log probabilities or densities: classes x ... -> ..."""
+def _information(log_p: Floats, prior: Floats) -> Floats:
+    """Return the contribution of each outcome, in nats, from log probabilities or densities: classes x ... -> ..."""
     present = np.flatnonzero(prior)
     log_p = log_p[present]
     weight = prior[present].reshape(-1, *(1,) * (log_p.ndim - 1))
-    both = log_sum_exp(log_p + np.log(weight), axis=0)
+    marginal = log_sum_exp(log_p + np.log(weight), axis=0)
     p = np.exp(log_p)
-    with np.errstate(invalid="ignore"):  # where there is nothing, it tells nothing
-        return np.asarray(np.where(p > 0, weight * p * (log_p - both), 0.0).sum(axis=0))
+    with np.errstate(invalid="ignore"):  # an outcome of probability 0 contributes 0
+        return np.asarray(np.where(p > 0, weight * p * (log_p - marginal), 0.0).sum(axis=0))
 
 
 def _of_densities(family: Any, params: Any, prior: Floats) -> Floats:
+    """Return the mutual information of continuous columns, in nats, by quadrature."""
     form, support = family.form(params), family.support
     if form.impossible is not None:
         raise ValueError(
-            f"{family.name}: a class has no variance in some column, so its density is not finite there. Smooth it."
+            f"{family.name}: a class has no variance in some column, so its density is not finite there. Use smoothing."
         )
     marks = family.landmarks(params)
     columns = marks.shape[2]
     marks = np.sort(marks.reshape(-1, columns), axis=0)
-    scale, back, stretch = _SCALES[_scale_of(support.lowest, support.highest)]
-    marks = scale(marks)
+    to_scale, from_scale, log_derivative = _SCALES[_scale_of(support.lowest, support.highest)]
+    marks = to_scale(marks)
     middle, half = (marks[1:] + marks[:-1]) / 2, (marks[1:] - marks[:-1]) / 2
     nats = np.zeros(columns)
-    step = max(1, _PIECE // (columns * len(prior)))
+    step = max(1, _MOST_DENSITIES // (columns * len(prior)))
     for start in range(0, len(middle), step):
-        some = slice(start, start + step)
+        piece = slice(start, start + step)
         for node, weight in zip(_NODES, _WEIGHTS, strict=True):
-            u = middle[some] + half[some] * node
-            x = np.clip(back(u), support.lowest, support.highest)
+            u = middle[piece] + half[piece] * node
+            x = np.clip(from_scale(u), support.lowest, support.highest)
             cells = form.cells(support.views_of(x))
             views = *cells.shape[:2], columns, len(support.views)
             log_density = (
-                cells.reshape(views).sum(axis=3) + (family.log_base_measure(x) + stretch(u))[:, None]
+                cells.reshape(views).sum(axis=3) + (family.log_base_measure(x) + log_derivative(u))[:, None]
             )
-            nats += weight * (half[some] * _told(np.moveaxis(log_density, 1, 0), prior)).sum(axis=0)
+            nats += weight * (half[piece] * _information(np.moveaxis(log_density, 1, 0), prior)).sum(axis=0)
     return nats
 
 
 def _scale_of(lowest: float, highest: float) -> str:
-    """The scale on which densities of cells between these bounds are smooth."""
+    """Return the name of the scale on which densities of cells between these bounds are smooth."""
     return "all" if lowest < 0 else "share" if highest <= 1 else "positive"
 
 
-#: For each scale: from x to it, back, and the log of how much it stretches x.
+#: For each scale: the transformation u(x), its inverse x(u), and the log of the derivative dx/du.
 _SCALES: dict[str, Any] = {
     "all": (lambda x: x, lambda u: u, np.zeros_like),
     "positive": (lambda x: np.log(np.clip(x, 1e-300, 1e300)), np.exp, lambda u: u),
@@ -102,23 +103,24 @@ _SCALES: dict[str, Any] = {
 }
 
 
-def most_telling(
+def most_informative(
     bits: Floats, k: int | None, min_bits: float | None, among: Iterable[int] | None = None
 ) -> Positions:
-    """Positions of the columns to keep, in their order: the k with most bits, or those with enough of them."""
+    """Return the positions of the k columns with most bits, or of all with at least `min_bits`, in column order."""
     if (k is None) == (min_bits is None):
         raise ValueError(
-            "say how many columns to keep, k, or how much they must tell, min_bits: one of the two."
+            "pass either k, the number of columns to keep, or min_bits, the least mutual information in bits."
         )
     candidates = np.arange(len(bits)) if among is None else np.sort(np.fromiter(among, np.intp))
-    own = bits[candidates]
+    candidate_bits = bits[candidates]
     if min_bits is not None:
-        kept = candidates[own >= min_bits]
+        kept = candidates[candidate_bits >= min_bits]
         if len(kept) == 0:
             raise ValueError(
-                f"no column tells {min_bits} bits of the class; the most is {own.max(initial=0.0):.3g}."
+                f"no column has {min_bits} bits of mutual information with the class; the largest value is "
+                f"{candidate_bits.max(initial=0.0):.3g}. Lower min_bits."
             )
         return np.asarray(kept)
     if not isinstance(k, int | np.integer) or not 0 < k <= len(candidates):
         raise ValueError(f"k is {k!r}; it must be a number of columns from 1 to {len(candidates)}.")
-    return np.asarray(np.sort(candidates[np.argsort(-own, kind="stable")[:k]]))
+    return np.asarray(np.sort(candidates[np.argsort(-candidate_bits, kind="stable")[:k]]))

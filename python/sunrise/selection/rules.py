@@ -1,22 +1,23 @@
-"""Which family a column gets where none is given: the rules, all in one place.
+"""Rules that choose the family of a column by its type.
 
-These are the rules of `families="auto-fast"`; with "auto", `sunrise.selection.by_score` tries several families for
-columns of numbers, in the place of rules 5 to 7.
+`families="auto-fast"` uses these rules for every column. With "auto", `sunrise.selection.by_score` compares several
+families for numeric columns, in place of rules 5 to 7.
 
-Rows count by their weight: those of weight 0 are not there. In this order:
+Rows count by their weight; rows of weight 0 are ignored. The first rule that applies decides:
 
-1. a column without any cell, or whose cells are all equal, says nothing: it is left out;
-2. strings that are long and rarely repeat (5 words and 40 characters on average, more than half of them
-   different) are text;
-3. strings of which 9 in 10 or more are different, in 20 rows or more, name the rows: left out; so are 50 or more
-   whole numbers that are all different and numbered without large gaps;
-4. yes and no (booleans): Bernoulli;
-5. strings and categories, and whole numbers of which there are at most 20 different ones: categorical;
-6. other whole numbers from 0 whose variance is .5 to 2 times their mean in every class: Poisson;
-7. all other numbers: Gaussian.
+1. A column in which all values are missing or all values are equal is left out.
+2. Strings with at least 5 words and 40 characters on average, more than half of them distinct, are text.
+3. Row identifiers are left out: strings in at least 20 rows of which at least 90 % are distinct, and at least 50
+   whole numbers that are all distinct and have no large gaps.
+4. Booleans are Bernoulli.
+5. Other strings, categories, and whole numbers with at most 20 distinct values are categorical.
+6. Other whole numbers from 0 are Poisson if their variance is 0.5 to 2 times their mean in every class.
+7. All other numbers are Gaussian.
 
-Floats that are all whole count as whole numbers: an integer column with missing cells is a float column in pandas.
-Rules 4 to 7 are each family's own `reason_by_type`. What was chosen stays: the first data seen decides.
+A float column with only whole numbers counts as whole numbers, because pandas stores an integer column with missing
+values as floats.
+Rules 4 to 7 are implemented by `reason_by_type` of the families. The first data decide, and later data do not change
+the choice.
 """
 
 from __future__ import annotations
@@ -122,7 +123,7 @@ def profile_numbers(
     if s.whole and max(abs(s.low), abs(s.high)) >= 2**53:  # floats cannot tell these apart
         distinct = len(column.levels.names)
     return ColumnProfile(
-        column.kind, s.cells, distinct, s.low, s.high, s.whole, s.numbering, spread=dispersion
+        column.kind, s.cells, distinct, s.low, s.high, s.whole, s.numbering, compute_dispersion=dispersion
     )
 
 
@@ -146,6 +147,6 @@ def profile_levels(column: Column, accumulator: Accumulator) -> ColumnProfile:
 
 def _dispersion(moments: Moments) -> tuple[float, float]:
     """Least and greatest ratio of variance to mean among the classes: about 1 for counts. One cell has no variance."""
-    some = ((moments.observed_weight > 1) | (moments.rows > 1)) & (moments.mean > 0)
-    ratio = (per_row(moments.squared_error, moments)[some] / moments.mean[some]).tolist()
+    usable = ((moments.observed_weight > 1) | (moments.rows > 1)) & (moments.mean > 0)
+    ratio = (per_row(moments.squared_error, moments)[usable] / moments.mean[usable]).tolist()
     return min(ratio, default=np.inf), max(ratio, default=np.inf)
