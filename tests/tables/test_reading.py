@@ -37,7 +37,7 @@ def reads(monkeypatch):
 
     monkeypatch.setattr(frame, "pandas_column", counted("read", frame.pandas_column, lambda a: a[0]))
     monkeypatch.setattr(
-        column.Column, "_encoded", counted("encoded", column.Column._encoded, lambda a: a[0].name)
+        column.Column, "_encode", counted("encoded", column.Column._encode, lambda a: a[0].name)
     )
     monkeypatch.setattr(
         column.Column, "_count_words", counted("words", column.Column._count_words, lambda a: a[0].name)

@@ -31,7 +31,7 @@ class ColumnOrder(Protocol):
         """Names of the columns that the model needs; the others may be absent."""
 
 
-def align(table: Frame, order: ColumnOrder, who: str = "NaiveBayes") -> Frame:
+def align(table: Frame, order: ColumnOrder, who: str) -> Frame:
     """Return the table with the expected columns in their order; raise if columns are missing or unknown."""
     if not (order.is_named and table.is_named):
         return _by_position(table, order, who)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -57,7 +58,7 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
     def _checked_settings(self) -> Settings:
         """Validate the constructor arguments and return the settings."""
         self._validate_params()
-        return self._settings()
+        return replace(self._settings(), who=type(self).__name__)
 
     def _calibration_kind(self) -> str | None:
         """Return the `calibrate` setting; None for estimators without it."""
@@ -148,7 +149,7 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
     def _encode(self, X: Any) -> tuple[Batch, Frame]:
         """Return the rows encoded for scoring, and the table with its columns in the order of the model."""
         self._require_fitted()
-        return encode_rows(self._read_table(X, fitting=False), self._model, type(self).__name__)
+        return encode_rows(self._read_table(X, fitting=False), self._model)
 
     def _name_columns(self, schema: Schema) -> None:
         """Set `n_features_in_`, and `feature_names_in_` if all column names are strings."""

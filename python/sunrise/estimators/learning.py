@@ -78,7 +78,7 @@ class LearningMixin(Estimator):
             self._set_state(settings, schema, stats, announced=None)
             if self._calibration_kind() is not None:
                 accumulator, model = rows.accumulator, self._model.uncalibrated
-                batch, _ = encode_rows(rows.table, model, type(self).__name__)
+                batch, _ = encode_rows(rows.table, model)
                 self._recalibrate(
                     self._leave_one_out_rows(
                         model, batch, accumulator.classes, accumulator.codes, accumulator.weight

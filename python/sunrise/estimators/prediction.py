@@ -113,7 +113,7 @@ class PredictionMixin(ClassifierMixin, Estimator):  # type: ignore[misc]
         """
         self._require_fitted()
         table = self._read_table(X, fitting=False)
-        counts = count_unusable(table, self._model, type(self).__name__)
+        counts = count_unusable(table, self._model)
         names = self._columns()
         if table.library is None:
             return {names[j]: {"missing": m, "unseen": u} for j, (m, u) in counts.items()}

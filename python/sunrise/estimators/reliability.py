@@ -145,6 +145,6 @@ class ReliabilityMixin(LearningMixin):
         model = self._model.uncalibrated if uncalibrated else self._model
         who, table = type(self).__name__, self._read_table(X, fitting=False)
         table, y, _ = separate_labels(who, X, table, y)
-        batch, _ = encode_rows(table, model, who)
+        batch, _ = encode_rows(table, model)
         classes, codes = encode_labels(who, y, batch.n_rows)
         return self._leave_one_out_rows(model, batch, classes, codes, weights(sample_weight, batch.n_rows))

@@ -22,10 +22,10 @@ from sunrise.statistics.terms import Term, X
 
 SQUARE = Term("x squared", lambda x: x * x)
 
-#: Means and relative differences below this cannot be told from rounding.
+#: Means and relative differences below this are within the rounding error.
 SMALL = 1e-9
 
-#: A larger size cannot be told from a Poisson distribution.
+#: With a larger size the distribution is a Poisson distribution within the rounding error.
 MOST_SIZE = 1e8
 
 

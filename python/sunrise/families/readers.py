@@ -156,7 +156,8 @@ class LevelReader(Reader):
     def fit_block(self, table: Frame, columns: tuple[int, ...], family: Any, fitting: Fitting) -> Block:
         """Codes of the levels, with their names."""
         missing_is_level = family.missing == "level"
-        own = [levels(column, missing_is_level, fitting.n_jobs) for column in table.read_all(columns)]
+        cells = table.read_all(columns)
+        own = [levels(column, missing_is_level, fitting.n_jobs, fitting.who) for column in cells]
         return LevelsBlock(tuple(codes for _, codes in own), tuple(names for names, _ in own))
 
     def score_block(self, table: Frame, family: Any, scoring: Scoring) -> Block:
@@ -164,7 +165,7 @@ class LevelReader(Reader):
         codes = []
         columns = table.read_all(scoring.columns)
         for column, positions in zip(columns, scoring.lookup, strict=True):
-            own, unseen = self._positions(column, family, positions, scoring.n_jobs)
+            own, unseen = self._positions(column, family, positions, scoring.n_jobs, scoring.who)
             if unseen is not None and positions:
                 self._mind_unseen(column.name, family, unseen)
             codes.append(own)
@@ -179,9 +180,9 @@ class LevelReader(Reader):
         return stats.with_levels(declared)
 
     def _positions(
-        self, column: Column, family: Any, positions: LevelPositions, n_jobs: int | None
+        self, column: Column, family: Any, positions: LevelPositions, n_jobs: int | None, who: str
     ) -> tuple[Codes, Unseen | None]:
-        names, codes = levels(column, family.missing == "level", n_jobs)
+        names, codes = levels(column, family.missing == "level", n_jobs, who)
         beyond = len(positions)
         to = np.array([positions.get(name, beyond) for name in names], np.int32)
         codes = _native.map_codes(codes, to)
@@ -208,7 +209,7 @@ class LevelReader(Reader):
 
     def count_unusable(self, column: Column, family: Any, form: Any, lookup: Any, at: int) -> tuple[int, int]:
         """Missing cells, and cells with levels that did not occur in fit."""
-        _, unseen = self._positions(column, family, lookup[at], None)
+        _, unseen = self._positions(column, family, lookup[at], None, "check")
         missing = int((column.levels.codes < 0).sum())
         cells = 0 if unseen is None else unseen.cells
         if family.missing == "level" and MISSING not in lookup[at]:
@@ -334,19 +335,19 @@ def tolerant(block: Block, support: Support, lenient: Mask) -> Block:
     return DenseBlock(np.where(outside, np.nan, x)) if outside.any() else block
 
 
-def plain_levels(column: Column, n_jobs: int | None) -> Levels:
+def plain_levels(column: Column, n_jobs: int | None, who: str) -> Levels:
     """The levels of a column; missing cells have the code -1."""
     try:
         return column.levels_by(n_jobs)
     except _native.CellError as error:
-        refuse_cell("NaiveBayes", [column.name], error.args, REAL)
+        refuse_cell(who, [column.name], error.args, REAL)
     except ValueError as error:  # bytes that are not text
         raise ValueError(f"column {column.name!r}: {error}. Decode it before, or drop it.") from None
 
 
-def levels(column: Column, missing_is_level: bool, n_jobs: int | None = None) -> Levels:
+def levels(column: Column, missing_is_level: bool, n_jobs: int | None, who: str) -> Levels:
     """The levels of a column; missing cells have a level of their own if that is asked for."""
-    names, codes = plain_levels(column, n_jobs)
+    names, codes = plain_levels(column, n_jobs, who)
     if not missing_is_level:
         return Levels(names, codes)
     more = np.append(names, level_names([MISSING]))

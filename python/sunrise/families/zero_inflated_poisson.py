@@ -20,7 +20,7 @@ from sunrise.statistics.sums import Sums
 from sunrise.statistics.support import WHOLE_COUNTS, Support
 from sunrise.statistics.terms import Term, X
 
-#: Shares and rates below this cannot be told from rounding.
+#: Shares and rates below this are within the rounding error.
 SMALL = 1e-9
 
 #: 1 for a zero, else 0.

@@ -250,14 +250,11 @@ class LeaveOneOut:
         """Return the leave-one-out scores of cells x for the class of their row, rows x columns."""
         family, hook, y = self.model.parts[k].family, self._hooks[k], np.asarray(self.y[rows])
         if isinstance(hook, RowsLeftOut):
-            raise TypeError(
-                f"the columns of {family.name} share one distribution: they have no scores of their own"
-            )
+            raise TypeError(f"the columns of {family.name} share one distribution: they have no own scores")
         if x is None:
             x = array.numbers(self.batch.blocks[k], self.model.supports[k], rows)
         if isinstance(hook.form, Removal):
-            views = x if self.model.supports[k].views == (X,) else self.model.supports[k].views_of(x)
-            return hook.form.cells(views, y)
+            return hook.form.cells(self.model.supports[k].views_of(x), y)
         if isinstance(hook.form, Table):
             return hook.form.own_class_cells(x, y)
         cells = np.zeros(x.shape)

@@ -10,11 +10,13 @@ from sunrise.data.frame import Frame
 from sunrise.families.readers import Scoring
 from sunrise.forms.base import Form
 from sunrise.model.schema import Part, Schema
+from sunrise.model.settings import Settings
 
 
 class Model(Protocol):
     """The part of a fitted model that reading rows needs."""
 
+    settings: Settings
     schema: Schema
     parts: tuple[Part, ...]
 
@@ -31,21 +33,23 @@ class Model(Protocol):
         """Levels or words of the blocks, as their readers look them up."""
 
 
-def encode_rows(table: Frame, model: Model, who: str = "NaiveBayes") -> tuple[Batch, Frame]:
+def encode_rows(table: Frame, model: Model) -> tuple[Batch, Frame]:
     """Return one block of cells for every block of the model, and the table with the model's columns in order."""
-    table = align(table, model.schema, who)
+    table = align(table, model.schema, model.settings.who)
     if table.block is not None and model.schema.is_matrix and not model.schema.choices[0].is_lenient:
         return Batch(table.n_rows, (table.block,)), table
     blocks = []
     for k, part in enumerate(model.parts):
-        scoring = Scoring(part.columns, model.lookups[k], model.schema.lenient(part), model.n_jobs, who)
+        scoring = Scoring(
+            part.columns, model.lookups[k], model.schema.lenient(part), model.n_jobs, model.settings.who
+        )
         blocks.append(part.family.reader.score_block(table, part.family, scoring))
     return Batch(table.n_rows, tuple(blocks)), table
 
 
-def count_unusable(table: Frame, model: Model, who: str = "NaiveBayes") -> dict[int, tuple[int, int]]:
+def count_unusable(table: Frame, model: Model) -> dict[int, tuple[int, int]]:
     """Missing cells and cells with unseen levels, for every column that the model uses."""
-    table, counts = align(table, model.schema, who), {}
+    table, counts = align(table, model.schema, model.settings.who), {}
     for k, part in enumerate(model.parts):
         for at, j in enumerate(part.columns):
             column, family = table.read(j), part.family

@@ -19,6 +19,8 @@ class Settings:
     n_jobs: int | None
     unseen: str = "reserve"
     estimate: str = "mean"
+    #: Name of the estimator, for error texts.
+    who: str = "the model"
 
     def with_defaults(self, family: Family) -> Family:
         """Return a family with the settings of the model in place of settings that the family does not have."""

@@ -113,7 +113,7 @@ class DensityDisplay:
             raise ValueError(
                 f"y has the label {unknown!r}, which is not one of the classes {uncalibrated.classes.tolist()}."
             )
-        codes, table = position[y_codes].astype(np.int32), align(table, uncalibrated.schema)
+        codes, table = position[y_codes].astype(np.int32), align(table, uncalibrated.schema, who)
         panels = []
         for k, j in _selected_columns(model, uncalibrated, names, columns):
             panel = _panel(uncalibrated, k, j, table, codes, names[uncalibrated.parts[k].columns[j]])
@@ -261,7 +261,7 @@ def _panel(model: FittedModel, k: int, j: int, table: Frame, codes: Codes, name:
     part, n_classes = model.parts[k], len(model.classes)
     family, column = part.family, table.read(part.columns[j])
     if not family.reader.is_numeric:
-        cells = levels(column, getattr(family, "missing", None) == "level")
+        cells = levels(column, getattr(family, "missing", None) == "level", None, type(family).__name__)
         return _level_panel(model, k, j, cells, codes, name)
     x = numbers(column, family).numbers()
     observed = np.isfinite(x)

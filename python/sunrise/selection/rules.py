@@ -45,6 +45,8 @@ from sunrise.statistics.terms import X2, X
 
 #: Whole numbers with more distinct values than this are not categories.
 MOST_LEVELS = 20
+#: Rows whose levels are counted at a time.
+_PIECE = 1 << 16
 
 
 def choose_by_type(column: Column, accumulator: Accumulator) -> tuple[Choice, Any]:
@@ -129,14 +131,19 @@ def profile_numbers(
 
 def profile_levels(column: Column, accumulator: Accumulator) -> ColumnProfile:
     """Profile a column of levels."""
-    names, codes = plain_levels(column, accumulator.n_jobs)
+    names, codes = plain_levels(column, accumulator.n_jobs, accumulator.who)
     weight = accumulator.weight
-    used = codes >= 0 if weight is None else (codes >= 0) & (weight > 0)
-    rows = np.bincount(codes[used], minlength=len(names))
+    rows, weights = np.zeros(len(names)), np.zeros(len(names))
+    for start in range(0, len(codes), _PIECE):  # in pieces, because bincount makes wide copies
+        here = codes[start : start + _PIECE]
+        row_weight = np.ones(len(here)) if weight is None else weight[start : start + _PIECE]
+        used = (here >= 0) & (row_weight > 0)
+        rows += np.bincount(here[used], minlength=len(names))
+        weights += np.bincount(here[used], row_weight[used], len(names))
     # Rows count by weight, but a present row counts as at least one.
-    cells = rows if weight is None else np.maximum(np.bincount(codes[used], weight[used], len(names)), rows)
+    cells = np.maximum(weights, rows)
     present = np.flatnonzero(rows)
-    levels, cells = names[present].tolist(), cells[present].astype(float)
+    levels, cells = names[present].tolist(), cells[present]
     sizes = np.array([(len(name.split()), len(name)) for name in levels], float).reshape(-1, 2)
     words, characters = (float(mean) for mean in cells @ sizes / max(cells.sum(), 1.0))
     numbers = count_numbers(levels)
