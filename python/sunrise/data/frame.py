@@ -29,7 +29,7 @@ from sunrise.data.columns import (
 from sunrise.data.errors import place, refuse_shape
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class Frame:
     """A table of named columns. A column is read when it is first used, and kept as long as the frame."""
 
