@@ -64,6 +64,10 @@ class Column:
             self.__dict__["levels"] = self._encode(threads(n_jobs, 4 * self.n_rows))
         return self.levels
 
+    def release_levels(self) -> None:
+        """Drop the encoded levels, to save memory; they are encoded again when they are used again."""
+        self.__dict__.pop("levels", None)
+
     def _encode(self, n_threads: int) -> Levels:
         if self.known is not None:
             return self.known

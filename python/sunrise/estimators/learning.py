@@ -34,6 +34,9 @@ from sunrise.selection.rules import choose_for_sparse
 from sunrise.statistics.base import NeverSeenError
 from sunrise.statistics.model import Stats
 
+#: From this number of rows on, level codes are not kept after they are counted.
+LARGE = 1 << 17
+
 
 @dataclass(frozen=True)
 class TrainingRows:
@@ -236,7 +239,15 @@ class LearningMixin(Estimator):
         weight = weights(sample_weight, n_rows)
         if n_rows == 0 or len(classes) == 0:
             refuse_no_rows(who, len(table.names))
-        return TrainingRows(table, Accumulator(classes, codes, weight, settings.n_jobs, who), label)
+        accumulator = Accumulator(
+            classes,
+            codes,
+            weight,
+            settings.n_jobs,
+            who,
+            releases_levels=n_rows >= LARGE and self._calibration_kind() is None,
+        )
+        return TrainingRows(table, accumulator, label)
 
     def _first_statistics(
         self, settings: Settings, rows: TrainingRows, find_duplicates: bool = False

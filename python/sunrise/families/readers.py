@@ -57,6 +57,8 @@ class Scoring(NamedTuple):
     lenient: Mask
     n_jobs: int | None
     who: str
+    #: True if encoded levels are dropped after they were read: the table is not read again.
+    release: bool = False
 
 
 class Reader(ABC):
@@ -169,6 +171,8 @@ class LevelReader(Reader):
             if unseen is not None and positions:
                 self._mind_unseen(column.name, family, unseen)
             codes.append(own)
+            if scoring.release:
+                column.release_levels()
         return LevelsBlock(tuple(codes))
 
     def lookup(self, stats: Any) -> list[LevelPositions]:

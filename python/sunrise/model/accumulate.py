@@ -14,6 +14,7 @@ from sunrise.data.blocks import Block, LevelsBlock, Rows
 from sunrise.data.column import Column
 from sunrise.data.errors import refuse_cell
 from sunrise.data.frame import Frame
+from sunrise.families.base import Family
 from sunrise.families.readers import tolerant
 from sunrise.model.schema import Choice, Part, Schema
 from sunrise.statistics.model import Stats
@@ -48,6 +49,8 @@ class Accumulator:
     #: The labels, if some rows have none: classes are then numbers, and the last one is that of these rows.
     labels: Labels | None = None
     engine: Any = field(default_factory=engines.current, repr=False)
+    #: True if level codes are dropped once they are counted: the table is large and is not needed again.
+    releases_levels: bool = False
 
     @property
     def labelled(self) -> Accumulator:
@@ -88,8 +91,10 @@ class Accumulator:
     def _part(self, table: Frame, part: Part, schema: Schema, ready: dict[int, Any] | None) -> Any:
         """The statistics of a block of columns."""
         family, columns, reader = part.family, part.columns, part.family.reader
-        if ready and all(j in ready for j in columns):
-            own = [ready[j] for j in columns]
+        one_by_one = self.releases_levels and not reader.is_numeric and not reader.own_block
+        if one_by_one or (ready and all(j in ready for j in columns)):
+            known = ready or {}
+            own = [known[j] if j in known else self._levels(table, j, family, schema) for j in columns]
             return own[0] if len(own) == 1 else type(own[0]).concatenate(own)
         block = reader.fit_block(table, columns, family, self)
         if ready is None and reader.is_plain:
@@ -99,6 +104,15 @@ class Accumulator:
         names = [table.names[j] for j in columns] if table.is_named or len(columns) < 1000 else table.names
         statistics = self.accumulate(block, family.terms, family.fit_support, names)
         return statistics.without_empty() if reader.own_block else statistics
+
+    def _levels(self, table: Frame, j: int, family: Family, schema: Schema) -> Any:
+        """The counts of one column of levels, whose codes are dropped afterwards."""
+        block = family.reader.fit_block(table, (j,), family, self)
+        if self.sample is not None:
+            self._note(table, (j,), schema, block)
+        counts = self.accumulate(block, family.terms, family.fit_support, [table.names[j]])
+        table.read(j).release_levels()
+        return counts
 
     def _note(self, table: Frame, columns: tuple[int, ...], schema: Schema, block: Block) -> None:
         """Keep the sampled cells of the columns of a block."""

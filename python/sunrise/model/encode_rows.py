@@ -33,8 +33,11 @@ class Model(Protocol):
         """Levels or words of the blocks, as their readers look them up."""
 
 
-def encode_rows(table: Frame, model: Model) -> tuple[Batch, Frame]:
-    """Return one block of cells for every block of the model, and the table with the model's columns in order."""
+def encode_rows(table: Frame, model: Model, release: bool = False) -> tuple[Batch, Frame]:
+    """Return one block of cells for every block of the model, and the table with the model's columns in order.
+
+    With `release` encoded levels are dropped once they are read, which saves memory if the table is not read again.
+    """
     table = align(table, model.schema, model.settings.who)
     if table.block is not None and model.schema.is_matrix and not model.schema.choices[0].is_lenient:
         return Batch(table.n_rows, (table.block,)), table

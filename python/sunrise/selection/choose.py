@@ -25,7 +25,7 @@ def choose_families(
     ready: dict[int, Any] = {}
     for j, choice in choices.items():
         if choice is None:
-            choices[j], statistics = choose_by_type(columns[j], accumulator)
+            choices[j], statistics = choose_by_type(j, columns[j], accumulator)
             if statistics is not None:
                 ready[j] = statistics
     for j, column in columns.items():

@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 
 from sunrise import _native
-from sunrise.data.blocks import ColumnsBlock, SparseBlock
+from sunrise.data.blocks import ColumnsBlock, LevelsBlock, SparseBlock
 from sunrise.data.column import Column
 from sunrise.data.errors import refuse_cell
 from sunrise.data.levels import count_numbers
@@ -40,8 +40,8 @@ from sunrise.model.accumulate import Accumulator
 from sunrise.model.schema import Choice
 from sunrise.statistics.base import per_row
 from sunrise.statistics.moments import Moments
-from sunrise.statistics.support import REAL
-from sunrise.statistics.terms import X2, X
+from sunrise.statistics.support import LEVELS, REAL
+from sunrise.statistics.terms import LEVEL, X2, X
 
 #: Whole numbers with more distinct values than this are not categories.
 MOST_LEVELS = 20
@@ -49,7 +49,7 @@ MOST_LEVELS = 20
 _PIECE = 1 << 16
 
 
-def choose_by_type(column: Column, accumulator: Accumulator) -> tuple[Choice, Any]:
+def choose_by_type(j: int, column: Column, accumulator: Accumulator) -> tuple[Choice, Any]:
     """The family of a column by its type, and its statistics if profiling the column has computed them."""
     if column.problem:
         raise ValueError(column.problem)
@@ -65,7 +65,16 @@ def choose_by_type(column: Column, accumulator: Accumulator) -> tuple[Choice, An
         choice = choice_by_type(column, profile_numbers(column, accumulator, dispersion))
         uses_moments = choice.family is not None and choice.family.terms == (X, X2)
         return choice, moments[0] if moments and uses_moments else None
-    return choice_by_type(column, profile_levels(column, accumulator)), None
+    choice = choice_by_type(column, profile_levels(column, accumulator))
+    counts = None
+    if accumulator.releases_levels and (choice.family is None or choice.family.terms == (LEVEL,)):
+        if choice.family is not None:
+            names, codes = plain_levels(column, accumulator.n_jobs, accumulator.who)
+            if accumulator.sample is not None:
+                accumulator.sample.note_levels(j, codes)
+            counts = accumulator.accumulate(LevelsBlock((codes,), (names,)), (LEVEL,), LEVELS, [column.name])
+        column.release_levels()
+    return choice, counts
 
 
 def choice_by_type(column: Column, profile: ColumnProfile) -> Choice:
@@ -135,11 +144,13 @@ def profile_levels(column: Column, accumulator: Accumulator) -> ColumnProfile:
     weight = accumulator.weight
     rows, weights = np.zeros(len(names)), np.zeros(len(names))
     for start in range(0, len(codes), _PIECE):  # in pieces, because bincount makes wide copies
-        here = codes[start : start + _PIECE]
-        row_weight = np.ones(len(here)) if weight is None else weight[start : start + _PIECE]
-        used = (here >= 0) & (row_weight > 0)
-        rows += np.bincount(here[used], minlength=len(names))
-        weights += np.bincount(here[used], row_weight[used], len(names))
+        here = codes[start : start + _PIECE] + 1  # 0 is missing
+        if weight is None:
+            rows += np.bincount(here, minlength=len(names) + 1)[1:]
+            continue
+        row_weight = weight[start : start + _PIECE]
+        rows += np.bincount(here[row_weight > 0], minlength=len(names) + 1)[1:]
+        weights += np.bincount(here, row_weight, len(names) + 1)[1:]
     # Rows count by weight, but a present row counts as at least one.
     cells = np.maximum(weights, rows)
     present = np.flatnonzero(rows)
