@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import tarfile
+import time
 import venv
 import zipfile
 from pathlib import Path
@@ -19,7 +20,6 @@ pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed"),
     pytest.mark.skipif(shutil.which("cargo") is None, reason="Rust is not installed"),
-    pytest.mark.xdist_group("distribution"),
 ]
 
 SMOKE = """
@@ -36,9 +36,31 @@ print(sr.__file__)
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory):
-    """Return the paths of the wheel and of the source distribution that `make wheel` builds."""
-    folder = tmp_path_factory.mktemp("dist")
-    subprocess.run(["make", "wheel", f"DIST={folder}", f"PYTHON={sys.executable}"], cwd=ROOT, check=True)
+    """Return the paths of the wheel and of the source distribution that `make wheel` builds.
+
+    Workers of pytest-xdist share one build: two at a time would move each other's files.
+    """
+    is_worker = "PYTEST_XDIST_WORKER" in os.environ
+    folder = (
+        tmp_path_factory.getbasetemp().parent / "dist"
+        if is_worker
+        else tmp_path_factory.mktemp("dist") / "dist"
+    )
+    done = folder.with_name("dist-done")
+    try:
+        folder.mkdir()
+    except FileExistsError:  # another worker builds, or has built
+        for _ in range(1800):
+            if done.exists():
+                break
+            time.sleep(1.0)
+    else:
+        try:
+            subprocess.run(
+                ["make", "wheel", f"DIST={folder}", f"PYTHON={sys.executable}"], cwd=ROOT, check=True
+            )
+        finally:
+            done.touch()
     (wheel,), (source,) = folder.glob("*.whl"), folder.glob("*.tar.gz")
     return {"wheel": wheel, "sdist": source}
 
