@@ -73,6 +73,13 @@ class NotConvergedWarning(UserWarning):
     """
 
 
+class StaleCalibrationWarning(UserWarning):
+    """The data have doubled since the weights of a calibrated model were fitted.
+
+    Silence it with `warnings.filterwarnings("ignore", category=sunrise.StaleCalibrationWarning)`.
+    """
+
+
 class UnseenLevelsWarning(UserWarning):
     """Most cells of a column are levels that did not occur in fit.
 

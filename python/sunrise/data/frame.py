@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from sunrise import _native
-from sunrise._common.arrays import Floats
+from sunrise._common.arrays import Floats, Positions
 from sunrise.data.blocks import Block, DenseBlock, SparseBlock
 from sunrise.data.column import Column
 from sunrise.data.columns import (
@@ -76,6 +76,18 @@ class Frame:
             self.library,
             self.is_named,
             index=self.index,
+        )
+
+    def select_rows(self, rows: Positions) -> Frame:
+        """Return the table of some rows, by their positions."""
+        block = None if self.block is None else self.block.select_rows(rows)
+        return Frame(
+            self.names,
+            len(rows),
+            lambda j: self.read(j).select_rows(rows),
+            self.library,
+            self.is_named,
+            block,
         )
 
     def named(self, names: Any) -> Frame:

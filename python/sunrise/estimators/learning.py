@@ -5,27 +5,25 @@ All of them read a table once, accumulate its statistics, and add them to or sub
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
 
 from sunrise._common import labels
-from sunrise._common.arrays import Codes, Floats, Labels
+from sunrise._common.arrays import Labels
 from sunrise._common.warnings import DuplicateColumnsWarning, FirstBatchWarning, alert
 from sunrise.data.align import align
-from sunrise.data.blocks import Batch, SparseBlock
+from sunrise.data.blocks import SparseBlock
 from sunrise.data.errors import refuse_no_rows
 from sunrise.data.frame import Frame, frame_of
 from sunrise.data.labels import MissingLabelError, encode_labels, encode_partial_labels, separate_labels
 from sunrise.data.weights import weights
-from sunrise.estimators.base import Estimator
-from sunrise.inference.calibration import calibration
+from sunrise.estimators.calibrating import CalibratingMixin
+from sunrise.estimators.training_rows import TrainingRows
+from sunrise.inference.calibration import calibrate
 from sunrise.inference.em import Em, LabelledRows, SemiSupervised
-from sunrise.inference.leave_one_out import LeaveOneOut
 from sunrise.model.accumulate import Accumulator
-from sunrise.model.encode_rows import encode_rows
-from sunrise.model.fitted import FittedModel
 from sunrise.model.schema import Choice, Schema, named_family
 from sunrise.model.settings import Settings
 from sunrise.selection.choose import choose_families
@@ -38,21 +36,7 @@ from sunrise.statistics.model import Stats
 LARGE = 1 << 17
 
 
-@dataclass(frozen=True)
-class TrainingRows:
-    """The rows of one call of fit: the table, the accumulator of its statistics, and the name of the label column."""
-
-    table: Frame
-    accumulator: Accumulator
-    label: Any
-
-    @property
-    def labelled(self) -> TrainingRows:
-        """The same table, accumulated over the rows with a label only."""
-        return replace(self, accumulator=self.accumulator.labelled)
-
-
-class LearningMixin(Estimator):
+class LearningMixin(CalibratingMixin):
     """fit, partial_fit, forget and merge."""
 
     em_: Em
@@ -80,13 +64,7 @@ class LearningMixin(Estimator):
                 return self
             self._set_state(settings, schema, stats, announced=None)
             if self._calibration_kind() is not None:
-                accumulator, model = rows.accumulator, self._model.uncalibrated
-                batch, _ = encode_rows(rows.table, model)
-                self._recalibrate(
-                    self._leave_one_out_rows(
-                        model, batch, accumulator.classes, accumulator.codes, accumulator.weight
-                    )
-                )
+                self._recalibrate(settings, rows)
         return self
 
     def _fit_semi_supervised(
@@ -103,7 +81,10 @@ class LearningMixin(Estimator):
             schema, stats = labelled_schema, labelled_stats
         self._set_state(settings, schema, stats, announced=None)
         if self._calibration_kind() is not None:
-            self._recalibrate(labelled_rows.leave_one_out(self._model) if held_out is None else held_out)
+            scored = labelled_rows.leave_one_out(self._model) if held_out is None else held_out
+            scored = replace(scored, model=self._model.uncalibrated)
+            fold = labelled_rows.fold_of_rows(rows.table)
+            self._set_calibrated(calibrate(scored, self._resolved_kind(scored), fold, None))
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Update the model with more rows; the result is the same as `fit` on all rows so far.
@@ -298,9 +279,14 @@ class LearningMixin(Estimator):
         announced: Labels | None = None,
     ) -> Stats:
         """Return the statistics of further rows under the schema of the fitted model."""
-        rows = self._read_rows(settings, X, y, sample_weight, known=True)
+        rows = self._known_rows(settings, X, y, sample_weight)
         self._refuse_unannounced(rows.accumulator.classes, announced)
-        return rows.accumulator.table(align(rows.table, schema, type(self).__name__), schema)
+        return rows.accumulator.table(rows.table, schema)
+
+    def _known_rows(self, settings: Settings, X: Any, y: Any, sample_weight: Any) -> TrainingRows:
+        """Read further rows, with their columns in the order of the model."""
+        rows = self._read_rows(settings, X, y, sample_weight, known=True)
+        return replace(rows, table=align(rows.table, self._model.schema, type(self).__name__))
 
     def _current_state(self, settings: Settings) -> tuple[Schema, Stats]:
         """Return schema and statistics under `settings`; families that determine statistics must not have changed."""
@@ -357,31 +343,3 @@ class LearningMixin(Estimator):
                 f"The target label(s) {unknown} in y do not exist in the initial classes {announced}. "
                 "Pass all labels as classes= in the first call of partial_fit, or do not pass classes=."
             )
-
-    # Calibration.
-
-    def _recalibrate(self, rows: LeaveOneOut) -> None:
-        """Fit the calibration to leave-one-out scores of the rows, and store the resulting score as `loo_score_`."""
-        kind = self._calibration_kind() or ""
-        if kind == "temperature" and type(rows) is LeaveOneOut:
-            rows = rows.subsample()
-        self._set_calibration(calibration(replace(rows, model=self._model.uncalibrated), kind))
-        rows = replace(rows, model=self._model)
-        self.__dict__["loo_score_"] = rows.score(rows.log_proba())
-
-    @staticmethod
-    def _leave_one_out_rows(
-        model: FittedModel, batch: Batch, classes: Labels, codes: Codes, weight: Floats | None
-    ) -> LeaveOneOut:
-        """Return training rows, encoded for scoring each row with the row itself removed from the statistics."""
-        position = labels.locate(model.classes, classes)
-        if weight is not None:  # rows of weight 0 may have an unknown label
-            counted = np.isin(np.arange(len(position)), codes[weight > 0])
-            position = np.where((position < 0) & ~counted, 0, position)
-        if (position < 0).any():
-            unknown = classes[position < 0].tolist()[0]
-            raise ValueError(
-                f"no row of class {unknown!r} was fitted; the classes are {model.classes.tolist()}. "
-                "Pass rows that the model was fitted to."
-            )
-        return LeaveOneOut(model, batch, position.astype(np.int32)[codes], weight)

@@ -44,11 +44,13 @@ class NaiveBayes(GenerativeMixin, ReliabilityMixin, SummaryMixin):
     unseen : {"reserve", "ignore", "error"}, default="reserve"
         Treatment of a category in predict that did not occur in fit: "reserve" gives the category the posterior
         probability of one additional category, "ignore" skips the cell, "error" raises a ValueError.
-    calibrate : {"temperature", "columns"} or None, default=None
+    calibrate : {"auto", "columns", "temperature"} or None, default="auto"
         Calibrate the probabilities on leave-one-out scores of the training rows, with an offset for each class and
-        either one weight for all columns ("temperature", which also fits an exponent of the row length for blocks of
-        counts) or one weight for each column ("columns"). `fit` calibrates. `partial_fit`, `forget` and `merge` keep
-        the previous calibration and mark it as stale; `recalibrate` fits it again.
+        either one weight for each column ("columns") or one weight for all columns ("temperature", which also fits an
+        exponent of the row length for blocks of counts). Folds of the rows choose how strongly weights are shrunk.
+        "auto" is "columns", "temperature" if all columns form joint blocks (counts, text), and None with fewer than 30
+        rows or with fewer than two classes of 5 rows. None is plain naive Bayes. `fit` calibrates. `partial_fit`,
+        `forget` and `merge` keep the previous calibration and mark it as stale; `recalibrate` fits it again.
     unlabelled : {"error", "em"}, default="error"
         Treatment of rows whose label is missing (None, NaN or a null) in `fit`: "error" raises a ValueError, "em" uses
         the rows for semi-supervised learning by the EM algorithm, which `em_` describes.
@@ -78,6 +80,9 @@ class NaiveBayes(GenerativeMixin, ReliabilityMixin, SummaryMixin):
         Names (if all names are strings) and number of the columns.
     stats_ : Stats
         The statistics of the training data, mostly sums and counts; the model keeps no other data.
+    loo_score_ : LooScore
+        Accuracy and log loss on rows that the model has not seen, and the method: by 5 folds if choices were made by
+        leave-one-out scores, otherwise leave-one-out. Set by `fit` and `recalibrate`, unless `calibrate` is None.
     em_ : Em
         Result of learning from rows without a label; present only if labels were missing in `fit`.
 
@@ -95,7 +100,7 @@ class NaiveBayes(GenerativeMixin, ReliabilityMixin, SummaryMixin):
         "class_prior": ["array-like", dict, StrOptions({"fitted", "uniform"})],
         "estimate": [StrOptions(set(ESTIMATES))],
         "unseen": [StrOptions({"reserve", "ignore", "error"})],
-        "calibrate": [StrOptions({"temperature", "columns"}), None],
+        "calibrate": [StrOptions({"auto", "temperature", "columns"}), None],
         **UNLABELLED,
         **COMMON,
     }
@@ -112,7 +117,7 @@ class NaiveBayes(GenerativeMixin, ReliabilityMixin, SummaryMixin):
         class_prior: Any = "fitted",
         estimate: str = "mean",
         unseen: str = "reserve",
-        calibrate: str | None = None,
+        calibrate: str | None = "auto",
         unlabelled: str = "error",
         unlabelled_weight: Any = "auto",
         class_weight: Any = None,

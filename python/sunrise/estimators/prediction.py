@@ -10,7 +10,7 @@ from sklearn.base import ClassifierMixin
 
 from sunrise import _native
 from sunrise._common.arrays import Floats
-from sunrise._common.warnings import ImpossibleRowWarning, alert
+from sunrise._common.warnings import ImpossibleRowWarning, StaleCalibrationWarning, alert
 from sunrise.data import write
 from sunrise.data.blocks import Batch
 from sunrise.data.errors import refuse_cell
@@ -71,6 +71,7 @@ class PredictionMixin(ClassifierMixin, Estimator):  # type: ignore[misc]
         return self._scored(self._encode(X)[0], output, self._model)
 
     def _scored(self, batch: Batch, output: str | None, model: FittedModel) -> NDArray[Any]:
+        self._warn_if_outgrown(model)
         try:
             values, impossible = score_rows(model, batch, output)
         except _native.CellError as error:
@@ -82,6 +83,20 @@ class PredictionMixin(ClassifierMixin, Estimator):  # type: ignore[misc]
                 ImpossibleRowWarning,
             )
         return values
+
+    def _warn_if_outgrown(self, model: FittedModel) -> None:
+        """Warn once if the data have doubled since the weights of the model were fitted."""
+        calibration = model.calibration
+        if calibration is None or not calibration.stale or calibration.has_warned:
+            return
+        total = float(self.stats_.weight.sum())
+        if total >= 2.0 * calibration.total_weight:
+            calibration.note_warning()
+            alert(
+                f"The weights of this model were fitted to {calibration.total_weight:g} rows, and now it has {total:g} "
+                "rows. Call recalibrate(X, y) with recent training rows.",
+                StaleCalibrationWarning,
+            )
 
     def _refuse_cell(self, batch: Batch, error: _native.CellError) -> NoReturn:
         """Raise ValueError that names the invalid cell.

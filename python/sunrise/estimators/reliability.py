@@ -13,6 +13,7 @@ from sunrise.estimators.learning import LearningMixin
 from sunrise.inference.intervals import intervals
 from sunrise.inference.leave_one_out import LeaveOneOut
 from sunrise.inference.scores import LooScore
+from sunrise.model.calibration_weights import Strengths
 from sunrise.model.encode_rows import encode_rows
 from sunrise.numerics.conjugate import tails_of
 
@@ -22,7 +23,7 @@ class Calibrated(NamedTuple):
 
     `weights` and `exponents` are dicts by column; a block with one joint distribution, for example a multinomial, has a
     tuple of columns as its key. `offsets` is a dict by class. `stale` is True if the statistics have changed since the
-    calibration was fitted.
+    calibration was fitted. `strengths` are those of the penalty on column weights that the folds chose.
     """
 
     kind: str
@@ -30,6 +31,7 @@ class Calibrated(NamedTuple):
     exponents: dict[Any, float]
     offsets: dict[Any, float]
     stale: bool
+    strengths: Strengths | None
 
 
 class ReliabilityMixin(LearningMixin):
@@ -65,8 +67,10 @@ class ReliabilityMixin(LearningMixin):
         >>> round(score.accuracy, 3), round(score.prior_accuracy, 3), score.rows
         (0.901, 0.614, 435)
         """
-        rows = self._read_training_rows(X, y, sample_weight)
-        return rows.score(rows.log_proba())
+        self._require_fitted()
+        self._refuse_fixed_parameters()
+        settings = self._checked_settings()
+        return self._judge(settings, self._known_rows(settings, X, y, sample_weight)).score
 
     def recalibrate(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the calibration again on training rows (all or a subset); the statistics do not change."""
@@ -75,13 +79,14 @@ class ReliabilityMixin(LearningMixin):
                 raise ValueError(
                     f"{type(self).__name__} has nothing to calibrate. Use NaiveBayes(families=..., calibrate=...)."
                 )
-            self._checked_settings()
-            kind = self._calibration_kind()
-            if kind is None:
+            settings = self._checked_settings()
+            if self._calibration_kind() is None:
                 raise ValueError(
                     'calibrate is None, so there is nothing to calibrate: set calibrate="temperature" or "columns".'
                 )
-            self._recalibrate(self._read_training_rows(X, y, sample_weight, uncalibrated=True))
+            self._require_fitted()
+            self._refuse_fixed_parameters()
+            self._recalibrate(settings, self._known_rows(settings, X, y, sample_weight))
         return self
 
     def interval(
@@ -134,16 +139,20 @@ class ReliabilityMixin(LearningMixin):
                 weights[key] = float(calibration.weights[columns[0]])
                 if joint:
                     exponents[key] = float(calibration.exponents_of_columns[columns[0]])
-        return Calibrated(calibration.kind, weights, exponents, dict(calibration.offsets), calibration.stale)
+        return Calibrated(
+            calibration.kind,
+            weights,
+            exponents,
+            dict(calibration.offsets),
+            calibration.stale,
+            calibration.strengths,
+        )
 
-    def _read_training_rows(
-        self, X: Any, y: Any, sample_weight: Any, uncalibrated: bool = False
-    ) -> LeaveOneOut:
-        """Return training rows, encoded for leave-one-out scores, with or without the calibration of the model."""
+    def _read_training_rows(self, X: Any, y: Any, sample_weight: Any) -> LeaveOneOut:
+        """Return training rows, encoded for leave-one-out scores."""
         self._require_fitted()
         self._refuse_fixed_parameters()
-        model = self._model.uncalibrated if uncalibrated else self._model
-        who, table = type(self).__name__, self._read_table(X, fitting=False)
+        model, who, table = self._model, type(self).__name__, self._read_table(X, fitting=False)
         table, y, _ = separate_labels(who, X, table, y)
         batch, _ = encode_rows(table, model)
         classes, codes = encode_labels(who, y, batch.n_rows)

@@ -17,6 +17,7 @@ from sunrise.data.levels import escape_newlines
 from sunrise.estimators.base import Estimator
 from sunrise.families.base import Family
 from sunrise.inference.posteriors import ByColumn, log_evidence_of
+from sunrise.inference.scores import LooScore
 from sunrise.model.fitted import FittedModel
 from sunrise.numerics.evidence import Chosen, Evidence
 from sunrise.statistics.model import Stats
@@ -47,9 +48,13 @@ class Summary:
     columns: list[ColumnSummary]
     #: Kind of calibration, for the first line; empty without calibration.
     calibration: str = ""
+    #: Accuracy and log loss on rows that the model has not seen; empty if unknown.
+    score: str = ""
 
     @classmethod
-    def of(cls, title: str, names: list[str], model: FittedModel, stats: Stats) -> Summary:
+    def of(
+        cls, title: str, names: list[str], model: FittedModel, stats: Stats, score: LooScore | None = None
+    ) -> Summary:
         """Return the summary of a fitted model."""
         rows = dict(zip(stats.classes.tolist(), stats.rows.tolist(), strict=True))
         total = int(stats.rows.sum())
@@ -72,7 +77,7 @@ class Summary:
         text = ""
         if (calibration := model.calibration) is not None:
             text = f", calibrated by {calibration.kind}{' (stale)' if calibration.stale else ''}"
-        return cls(title, classes, columns, text)
+        return cls(title, classes, columns, text, "" if score is None else str(score))
 
     @property
     def n_rows(self) -> int:
@@ -93,7 +98,7 @@ class Summary:
     def text(self) -> str:
         """Return the summary as text for a terminal."""
         classes = self.classes[:MOST_CLASSES]
-        lines = [self.title, "  " + self.head, ""]
+        lines = [self.title, "  " + self.head, *([f"  {self.score}"] if self.score else []), ""]
         lines += _aligned(
             [("class", "rows", "prior"), *((c, f"{n:,}", f"{p:.3f}") for c, n, p in classes)], "<>>"
         )
@@ -122,7 +127,8 @@ class Summary:
         ]
         return (
             f"<div class=sunrise>{_STYLE}<b>{escape(self.title)}</b><p>{escape(self.head)}</p>"
-            f"<table><tr><th>class</th><th>rows</th><th>prior</th></tr>{classes}</table>"
+            + (f"<p>{escape(self.score)}</p>" if self.score else "")
+            + f"<table><tr><th>class</th><th>rows</th><th>prior</th></tr>{classes}</table>"
             "<table><tr><th>column</th><th>family</th><th>missing</th><th>parameters</th><th>why</th></tr>"
             f"{columns}</table><p>{escape(', '.join(line.strip() for line in more))}</p></div>"
         )
@@ -359,7 +365,9 @@ class SummaryMixin(Estimator):
         }
 
     def _summary(self) -> Summary:
-        return Summary.of(super().__repr__(), self._columns(), self._model, self.stats_)
+        return Summary.of(
+            super().__repr__(), self._columns(), self._model, self.stats_, self.__dict__.get("loo_score_")
+        )
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
         """Return the summary of a fitted model; before fit, the constructor call."""

@@ -87,9 +87,9 @@ class TextNB(NaiveBayes):
     class_prior : "fitted", "uniform", array-like or dict, default="fitted"
         Class probabilities: estimated from the data ("fitted"), equal ("uniform"), given in the order of `classes_`, or
         given as a dict from label to probability.
-    calibrate : {"temperature", "columns"} or None, default="temperature"
-        Calibrate the probabilities on leave-one-out scores of the training documents, with an exponent of the document
-        length: see `sunrise.NaiveBayes`.
+    calibrate : {"auto", "temperature", "columns"} or None, default="auto"
+        Calibrate the probabilities on leave-one-out scores of the training documents. "auto" is "temperature", which
+        has an exponent of the document length, or None with few documents: see `sunrise.NaiveBayes`.
     unlabelled, unlabelled_weight
         Semi-supervised learning from documents without a label: see `sunrise.NaiveBayes`.
     class_weight : dict, "balanced" or None, default=None
@@ -126,7 +126,7 @@ class TextNB(NaiveBayes):
         "max_df": [Interval(Real, 0, None, closed="neither")],
         "max_features": [Interval(Integral, 1, None, closed="left"), None],
         "class_prior": ["array-like", dict, StrOptions({"fitted", "uniform"})],
-        "calibrate": [StrOptions({"temperature", "columns"}), None],
+        "calibrate": [StrOptions({"auto", "temperature", "columns"}), None],
         **UNLABELLED,
         **COMMON,
     }
@@ -152,7 +152,7 @@ class TextNB(NaiveBayes):
         max_df: Any = 1.0,
         max_features: int | None = None,
         class_prior: Any = "fitted",
-        calibrate: str | None = "temperature",
+        calibrate: str | None = "auto",
         unlabelled: str = "error",
         unlabelled_weight: Any = "auto",
         class_weight: Any = None,

@@ -25,14 +25,15 @@ from sunrise._common.arrays import Codes, Floats, Positions
 from sunrise._common.warnings import UnseenLevelsWarning
 from sunrise.data.blocks import Batch, Block
 from sunrise.data.frame import Frame
-from sunrise.engines import array
 from sunrise.families.base import Family
+from sunrise.inference.folds import folds_of_table
+from sunrise.inference.held_out import Fold, HeldOut
 from sunrise.inference.leave_one_out import LeaveOneOut
 from sunrise.model.accumulate import Accumulator
 from sunrise.model.encode_rows import encode_rows
 from sunrise.model.fitted import FittedModel
 from sunrise.model.schema import Part, Schema
-from sunrise.model.score import block_scores, score_rows
+from sunrise.model.score import score_rows
 from sunrise.model.settings import Settings
 from sunrise.numerics.special import log_sum_exp
 from sunrise.statistics.model import Stats
@@ -45,8 +46,6 @@ WEIGHTS = (1.0, 0.3)
 STEPS, TOLERANCE = 10, 1e-6
 #: Smaller class probabilities are set to 0 in the M step, which saves time if most rows have one probable class.
 NEGLIGIBLE = 1e-10
-#: A model, and the positions of the labelled rows that were held out of its fit.
-Fold = tuple[FittedModel, Positions]
 #: Number of cross-validation folds of the labelled rows.
 FOLDS = 5
 #: Least ratio of training accuracy after EM to that before EM, unless cross-validation shows a clear gain.
@@ -117,7 +116,7 @@ class LabelledRows:
         self._rows = self._read(table)
         #: Class codes of the rows; -1 for rows without a label.
         self.y = y
-        at = np.flatnonzero((y >= 0) & (self._rows.weight > 0))
+        self._positions = at = np.flatnonzero((y >= 0) & (self._rows.weight > 0))
         self._y, self._labelled_rows = y[at], self._rows.select_rows(at)
 
     def _read(self, table: Frame) -> Rows:
@@ -181,6 +180,10 @@ class LabelledRows:
     def reciprocal_ranks(self) -> Floats:
         """Return the cross-validated reciprocal ranks of models fitted to labelled rows only."""
         return self._reciprocal_ranks([(self._model(rest), rows) for rest, _, rows in self._folds()])
+
+    def fold_of_rows(self, table: Frame) -> Codes:
+        """Return the fold of every labelled row of the table, for calibration."""
+        return folds_of_table(table.select_rows(self._positions), self.schema, self._y, None)
 
     def leave_one_out(self, model: FittedModel) -> LeaveOneOut:
         """Return the leave-one-out scores of the labelled rows, for a model fitted to these rows."""
@@ -355,40 +358,3 @@ class SemiSupervised(LabelledRows):
         single = np.bincount(self._y, minlength=len(self.classes))[self._y] < 2
         weight = np.where(single, 0.0, self._labelled_rows.weight)
         return HeldOut(self._labelled_model, self._labelled_rows.batch, self._y, weight, folds=tuple(folds))
-
-
-@dataclass(frozen=True)
-class HeldOut(LeaveOneOut):
-    """Labelled rows, scored by cross-validation models in place of leave-one-out."""
-
-    folds: tuple[Fold, ...] = ()
-
-    def log_proba(self) -> Floats:
-        """Return log-probabilities, rows x classes, with the calibration of `self.model`."""
-        values = np.zeros((self.batch.n_rows, len(self.model.classes)))
-        for model, rows in self.folds:
-            model = model if self.model.calibration is None else model.calibrated(self.model.calibration)
-            values[rows] = score_rows(model, self.batch.select_rows(rows), "log_proba")[0]
-        return values
-
-    def block(self, k: int) -> Floats:
-        """Return the uncalibrated scores of block k, rows x classes."""
-        values = np.zeros((self.batch.n_rows, len(self.model.classes)))
-        for model, rows in self.folds:
-            values[rows] = block_scores(model, self.batch.select_rows(rows), k, model.plain_forms[k])
-        return values
-
-    def cells(self, k: int, rows: Any) -> Floats:
-        """Return the uncalibrated scores of the columns of block k for some rows, rows x classes x columns."""
-        positions, n = np.arange(self.batch.n_rows)[rows], len(self.model.parts[k].columns)
-        scores = np.zeros((len(positions), len(self.model.classes), n))
-        for model, held_out in self.folds:
-            at = np.flatnonzero(np.isin(positions, held_out))
-            support, form = model.supports[k], model.plain_forms[k]
-            x = array.read(self.batch.blocks[k], support, positions[at])
-            shape = len(at), len(model.classes), n, -1
-            scores[at] = form.finite.cells(x).reshape(shape).sum(axis=3)
-            if form.impossible is not None:
-                impossible = form.impossible.cells(x).reshape(shape).sum(axis=3)
-                scores[at] = np.where(impossible > 0, -np.inf, scores[at])
-        return scores

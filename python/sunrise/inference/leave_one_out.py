@@ -29,12 +29,9 @@ from sunrise.inference.scores import LooScore, accuracy_and_loss
 from sunrise.model.class_prior import log_share_without
 from sunrise.model.fitted import FittedModel
 from sunrise.model.score import block_scores, by_row, row_factors, score_rows
-from sunrise.numerics.special import log_sum_exp
+from sunrise.numerics.special import log, log_sum_exp
 from sunrise.statistics.base import NeverSeenError
 from sunrise.statistics.terms import LEVEL, X
-
-#: Number of rows to which a temperature is fitted, in total and per class: the larger of the two limits applies.
-MOST_ROWS, MOST_ROWS_PER_CLASS = 4096, 200
 
 
 @dataclass(frozen=True)
@@ -75,16 +72,6 @@ class LeaveOneOut:
             log_prior = log_prior + log_share_without(model.stats.weight[self.y], self.fitted_weight)
         return np.where(self.is_only_row_of_class, -np.inf, log_prior)
 
-    def subsample(self) -> LeaveOneOut:
-        """Return all rows, or a fixed uniform sample that is large enough to fit a temperature and class offsets."""
-        present = np.flatnonzero(self.fitted_weight > 0)
-        most = max(MOST_ROWS, MOST_ROWS_PER_CLASS * len(self.model.classes))
-        if len(present) <= most:
-            return self
-        sample = np.sort(np.random.default_rng(0).choice(present, most, replace=False))
-        weight = None if self.weight is None else self.weight[sample]
-        return LeaveOneOut(self.model, self.batch.select_rows(sample), self.y[sample], weight)
-
     def log_proba(self) -> Floats:
         """Return log-probabilities, rows x classes; -inf for a class whose only row is left out."""
         stats, w = self.model.stats, self.fitted_weight
@@ -115,7 +102,7 @@ class LeaveOneOut:
             )
         if n_impossible:
             impossible = np.isneginf(total).all(axis=1)
-            values[impossible] = self._prior(impossible)
+            values[impossible] = self.log_class_prior(impossible)
         for i in np.flatnonzero(refit | self.is_only_row_of_class).tolist():
             values[i] = self._refit_row(i, factors)
         if (absent := w == 0).any():  # rows that are not in the statistics are scored by the whole model
@@ -151,7 +138,7 @@ class LeaveOneOut:
         total = np.full(len(model.schema.names), np.nan)
         if not weight.any():
             return total.tolist()
-        log_prior = self._prior(slice(None))
+        log_prior = self.log_class_prior(slice(None))
         for k, part in enumerate(model.parts):
             columns = list(part.columns)
             total[columns] = 0.0
@@ -320,7 +307,9 @@ class LeaveOneOut:
             total += apply_weight(cells, weights).sum(axis=1) * (factors[k][i] if k in factors else 1.0)
             impossible += (counts * (weights > 0)).sum(axis=1)
         score = array.forbid(total[None], impossible[None])
-        return np.asarray(array.log_normalise(score, self._prior(slice(i, i + 1)), "log_proba")[0][0])
+        return np.asarray(
+            array.log_normalise(score, self.log_class_prior(slice(i, i + 1)), "log_proba")[0][0]
+        )
 
     def _refit_cells_and_impossible(self, i: int, k: int) -> tuple[Floats, Floats]:
         """Return the scores of the columns of block k for row i, and the number of impossible cells, without the row.
@@ -345,7 +334,7 @@ class LeaveOneOut:
             return cells, np.zeros_like(cells)
         return cells, form.impossible.cells(x)[0].reshape(views).sum(axis=2)
 
-    def _prior(self, rows: Any) -> Floats:
+    def log_class_prior(self, rows: Any) -> Floats:
         """Return the leave-one-out log class prior of some rows, without calibration offsets, rows x classes."""
         model, y, w = self.model, self.y[rows], self.fitted_weight[rows]
         prior = np.tile(model.log_class_prior, (len(y), 1))
@@ -388,12 +377,20 @@ class LeaveOneOut:
             "of the fit."
         )
 
-    def score(self, log_proba: Floats) -> LooScore:
+    def log_frequencies(self, rows: Any) -> Floats:
+        """Return the log class frequencies in the data without the row, rows x classes, whatever the class prior."""
+        class_weight, y = self.model.stats.weight, self.y[rows]
+        frequencies = np.tile(log(class_weight / class_weight.sum()), (len(y), 1))
+        frequencies[np.arange(len(y)), y] += log_share_without(class_weight[y], self.fitted_weight[rows])
+        return frequencies
+
+    def score(self, log_proba: Floats, method: str = "leave-one-out") -> LooScore:
         """Return accuracy and log loss of the model and of the class prior; rows count by their sample weight."""
         weight = np.ones(len(log_proba)) if self.weight is None else self.weight
         use = (weight > 0) & ~self.is_only_row_of_class
         rest = self.y[use], weight[use]
-        of_model, of_prior = (accuracy_and_loss(log_p, *rest) for log_p in (log_proba[use], self._prior(use)))
-        return LooScore(
-            *of_model, *of_prior, int(use.sum()), int((self.is_only_row_of_class & (weight > 0)).sum())
+        of_model, of_prior = (
+            accuracy_and_loss(log_p, *rest) for log_p in (log_proba[use], self.log_class_prior(use))
         )
+        n_only_rows = int((self.is_only_row_of_class & (weight > 0)).sum())
+        return LooScore(*of_model, *of_prior, int(use.sum()), n_only_rows, method)

@@ -11,7 +11,12 @@ from sunrise.engines.array import mean_log_loss
 
 
 class LooScore(NamedTuple):
-    """Leave-one-out accuracy and log loss of a model, and of the class prior without any column.
+    """Accuracy and log loss of a model on training rows that it has not seen, and those of the class prior alone.
+
+    `method` tells how rows were kept from the model. "leave-one-out": each row is scored by the statistics without the
+    row, which is exact if nothing was chosen by such scores. "5 folds": each fold is scored by a model of the other
+    rows, with families, strengths and weights chosen on the other rows. "cross-fitted": leave-one-out scores, with
+    weights that were fitted without the fold of the row; used with at least 50 rows per weight.
 
     `rows` is the number of scored rows. `left_out` rows are the only row of their class and cannot be scored. The
     accuracy of the prior can be 0: with two equally frequent classes, leaving a row out makes its class the rarer one.
@@ -23,6 +28,18 @@ class LooScore(NamedTuple):
     prior_log_loss: float
     rows: int
     left_out: int
+    method: str = "leave-one-out"
+
+    def __str__(self) -> str:
+        """Return one line of text.
+
+        >>> print(LooScore(0.9, 0.3, 0.6, 0.67, 100, 0, "5 folds"))
+        accuracy 0.900, log loss 0.300 on unseen rows (5 folds); the class prior alone 0.600, 0.670
+        """
+        return (
+            f"accuracy {self.accuracy:.3f}, log loss {self.log_loss:.3f} on unseen rows ({self.method}); "
+            f"the class prior alone {self.prior_accuracy:.3f}, {self.prior_log_loss:.3f}"
+        )
 
 
 def accuracy_and_loss(log_p: Floats, y: Codes, weight: Floats) -> tuple[float, float]:

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from sunrise._common.arrays import Floats, Labels, Positions
+
+
+class Strengths(NamedTuple):
+    """The penalty is spread sum_j (w_j - m)^2 + J mean (m - 1)^2 + zero sum_j w_j^2, with m the mean of J weights."""
+
+    spread: float
+    mean: float
+    zero: float
 
 
 @dataclass(frozen=True)
@@ -15,18 +23,37 @@ class Calibration:
     """The calibrated score is (length + 1)^exponent times the weighted sum of the columns, plus prior and offset.
 
     `weights` and `exponents_of_columns` have one number per column; the columns of a joint block share theirs.
-    `offsets` maps classes to offsets. `stale` is True if the statistics have changed since calibration.
+    `offsets` maps classes to offsets. `strengths` are those of the penalty on column weights. `stale` is True if the
+    statistics have changed since calibration; at that time the rows had the weight `total_weight`.
     """
 
     kind: str
     weights: Floats
     exponents_of_columns: Floats
     offsets: dict[Any, float]
+    strengths: Strengths | None = None
     stale: bool = False
+    total_weight: float = float("inf")
+    _warned: list[bool] = field(default_factory=list, repr=False, compare=False)
+
+    @classmethod
+    def none(cls, kind: str, names: Any, classes: Labels) -> Calibration:
+        """Return the calibration that changes nothing."""
+        zeros = np.zeros(len(names))
+        return cls(kind, zeros + 1.0, zeros, dict.fromkeys(classes.tolist(), 0.0))
 
     def offsets_of(self, classes: Labels) -> Floats:
         """Return the offsets of these classes; 0 for a class that is new since calibration."""
         return np.array([self.offsets.get(label, 0.0) for label in classes.tolist()])
+
+    @property
+    def has_warned(self) -> bool:
+        """True if a prediction has warned that the data have outgrown this calibration."""
+        return bool(self._warned)
+
+    def note_warning(self) -> None:
+        """Remember that a prediction has warned; calibrations of later statistics remember it, too."""
+        self._warned.append(True)
 
     def mark_stale(self) -> Calibration:
         """Return the same calibration, marked as stale."""

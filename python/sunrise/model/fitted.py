@@ -129,6 +129,11 @@ class FittedModel:
         return new
 
     @property
+    def has_offsets(self) -> bool:
+        """True if calibration adds offsets to the class prior."""
+        return self.calibration is not None and bool((self.log_prior != self.plain_log_prior).any())
+
+    @property
     def uncalibrated(self) -> FittedModel:
         """The same model without calibration."""
         if self.calibration is None:

@@ -9,10 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sunrise import engines
-from sunrise._common.arrays import Codes, Floats
+from sunrise._common.arrays import Codes, Floats, Mask
 from sunrise.data.blocks import Batch
 from sunrise.forms.base import Form, apply_weight
 from sunrise.model.fitted import FittedModel
+
+#: Evidence for one class against another below this number is rounding.
+SILENT = 1e-13
 
 
 def score_rows(
@@ -23,6 +26,15 @@ def score_rows(
     `output` is "joint", "log_proba" or "proba" for an array rows x classes, or None for the best class of every row.
     `own_scores` (class codes, scores) replaces the score of one class for every row.
     """
+    values, impossible = _score_rows(model, batch, output, own_scores)
+    if own_scores is None and model.has_offsets:
+        _restore_prior(values, model, batch, output)
+    return values, impossible
+
+
+def _score_rows(
+    model: FittedModel, batch: Batch, output: str | None, own_scores: tuple[Codes, Floats] | None
+) -> tuple[NDArray[Any], int]:
     cells = batch.n_rows * sum(block.shape[1] for block in batch.blocks)
     n_threads = engines.threads(model.n_jobs, cells)
     engine, fallback = engines.current(), model.log_class_prior
@@ -38,6 +50,38 @@ def score_rows(
         total[np.arange(batch.n_rows), own_scores[0]] = own_scores[1]
     values, impossible = engine.log_normalise(total, fallback, output or "log_proba")
     return (values.argmax(axis=1) if output is None else values), impossible
+
+
+def _restore_prior(values: NDArray[Any], model: FittedModel, batch: Batch, output: str | None) -> None:
+    """Give the class prior to rows that say nothing, in place: offsets correct the evidence of columns.
+
+    The evidence of such a row is the same for all classes, so its probabilities are those of prior and offsets alone.
+    """
+    if output is None:
+        best, best_of_prior = model.log_prior.argmax(), model.log_class_prior.argmax()
+        if best != best_of_prior:
+            at = np.flatnonzero(values == best)
+            joint, _ = _score_rows(model, batch.select_rows(at), "joint", None)
+            values[at[_says_nothing(joint, model.log_prior)]] = best_of_prior
+        return
+    if output == "joint":
+        silent = _says_nothing(values, model.log_prior)
+        values[silent] += model.plain_log_prior - model.log_prior
+        return
+    with_offsets, prior = (
+        engines.current().log_normalise(row[None].copy(), row, output)[0][0]
+        for row in (model.log_prior, model.plain_log_prior)
+    )
+    at = np.flatnonzero(np.abs(values[:, 0] - with_offsets[0]) <= SILENT)
+    silent = np.abs(values[at] - with_offsets).max(axis=1, initial=0.0) <= SILENT
+    values[at[silent]] = prior
+
+
+def _says_nothing(joint: Floats, log_prior: Floats) -> Mask:
+    """Return the mask of the rows whose evidence is the same for all classes."""
+    with np.errstate(invalid="ignore"):
+        evidence = joint - log_prior
+        return np.asarray(np.ptp(evidence, axis=1) <= SILENT * (1.0 + np.abs(evidence[:, 0])))
 
 
 def by_row(scores: Floats, factor: Floats | None) -> Floats:

@@ -1,0 +1,125 @@
+"""Calibration of an estimator, with its score by folds."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+
+import numpy as np
+
+from sunrise._common import labels
+from sunrise._common.arrays import Codes, Floats, Labels
+from sunrise.data.blocks import Batch
+from sunrise.estimators.base import Estimator
+from sunrise.estimators.training_rows import TrainingRows
+from sunrise.inference.calibration import Calibrated, calibrate
+from sunrise.inference.folds import folds_of_table
+from sunrise.inference.held_out import HeldOut
+from sunrise.inference.leave_one_out import LeaveOneOut
+from sunrise.model.encode_rows import encode_rows
+from sunrise.model.fitted import FittedModel
+from sunrise.model.schema import Schema
+from sunrise.model.settings import Settings
+from sunrise.statistics.model import Stats
+
+#: calibrate="auto" needs this number of rows in total, and this number in each of two classes.
+FEWEST_ROWS, FEWEST_ROWS_OF_CLASS = 30, 5
+
+
+class CalibratingMixin(Estimator):
+    """Calibration on training rows, and the score by folds."""
+
+    def _first_statistics(self, settings: Settings, rows: TrainingRows) -> tuple[Schema, Stats]:
+        """Choose the families of the columns and accumulate the table."""
+        raise NotImplementedError
+
+    def _recalibrate(self, settings: Settings, rows: TrainingRows) -> None:
+        """Calibrate the model on training rows, and store the score by folds as `loo_score_`."""
+        self._set_calibrated(self._judge(settings, rows))
+
+    def _set_calibrated(self, calibrated: Calibrated) -> None:
+        calibration = calibrated.calibration
+        if calibration is not None:
+            calibration = replace(calibration, total_weight=float(self.stats_.weight.sum()))
+        self._set_calibration(calibration)
+        self.__dict__["loo_score_"] = calibrated.score
+
+    def _judge(self, settings: Settings, rows: TrainingRows) -> Calibrated:
+        """Return a calibration of the model on training rows, and the score by folds."""
+        model, accumulator = self._model.uncalibrated, rows.accumulator
+        batch, _ = encode_rows(rows.table, model)
+        left_out = self._leave_one_out_rows(
+            model, batch, accumulator.classes, accumulator.codes, accumulator.weight
+        )
+        kind = self._resolved_kind(left_out)
+        if kind is None and not any(choice.scores for choice in model.schema.choices):
+            return Calibrated(None, left_out.score(left_out.log_proba()))
+        fold = folds_of_table(rows.table, model.schema, accumulator.codes, accumulator.weight)
+
+        def learn_rest(k: int) -> tuple[LeaveOneOut, HeldOut]:
+            return self._learn_rest(settings, rows, fold, k)
+
+        try:
+            return calibrate(left_out, kind, fold, learn_rest)
+        except _RestError:  # the rows of the other folds cannot be fitted, for example without smoothing
+            return calibrate(left_out, kind, fold, None)
+
+    def _learn_rest(
+        self, settings: Settings, rows: TrainingRows, fold: Codes, k: int
+    ) -> tuple[LeaveOneOut, HeldOut]:
+        """Fit a model to the rows outside fold k, choices included, and encode these rows and the rows of the fold."""
+        if settings.unseen == "error":  # the fold may have levels that the other rows do not have
+            settings = replace(settings, unseen="ignore")
+        rest, held = (
+            rows.select_rows(np.flatnonzero(mask)) for mask in ((fold >= 0) & (fold != k), fold == k)
+        )
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            try:
+                schema, stats = self._first_statistics(settings, rest)
+                model = FittedModel(settings, schema, stats, self._model.classes)
+                problems = zip(model.parts, stats.blocks, strict=True)
+                if any(part.family.find_problem(block) for part, block in problems):
+                    raise _RestError
+                encoded = [encode_rows(part.table, model)[0] for part in (rest, held)]
+            except ValueError as error:
+                raise _RestError from error
+        of_rest, of_held = (
+            self._leave_one_out_rows(
+                model, batch, part.accumulator.classes, part.accumulator.codes, part.accumulator.weight
+            )
+            for batch, part in zip(encoded, (rest, held), strict=True)
+        )
+        everywhere = np.arange(of_held.batch.n_rows)
+        return of_rest, HeldOut(model, of_held.batch, of_held.y, of_held.weight, folds=((model, everywhere),))
+
+    def _resolved_kind(self, rows: LeaveOneOut) -> str | None:
+        """Return the kind of calibration for these rows: "auto" is None if there are too few rows to choose by."""
+        kind = self._calibration_kind()
+        if kind != "auto":
+            return kind
+        n_rows = np.bincount(rows.y[rows.fitted_weight > 0], minlength=2)
+        if n_rows.sum() < FEWEST_ROWS or np.sort(n_rows)[-2] < FEWEST_ROWS_OF_CLASS:
+            return None
+        return "temperature" if all(part.family.joint for part in rows.model.parts) else "columns"
+
+    @staticmethod
+    def _leave_one_out_rows(
+        model: FittedModel, batch: Batch, classes: Labels, codes: Codes, weight: Floats | None
+    ) -> LeaveOneOut:
+        """Return training rows, encoded for scoring each row with the row itself removed from the statistics."""
+        position = labels.locate(model.classes, classes)
+        if weight is not None:  # rows of weight 0 may have an unknown label
+            counted = np.isin(np.arange(len(position)), codes[weight > 0])
+            position = np.where((position < 0) & ~counted, 0, position)
+        if (position < 0).any():
+            unknown = classes[position < 0].tolist()[0]
+            raise ValueError(
+                f"no row of class {unknown!r} was fitted; the classes are {model.classes.tolist()}. "
+                "Pass rows that the model was fitted to."
+            )
+        return LeaveOneOut(model, batch, position.astype(np.int32)[codes], weight)
+
+
+class _RestError(Exception):
+    """The rows outside a fold cannot be fitted."""

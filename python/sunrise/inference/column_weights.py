@@ -1,0 +1,194 @@
+"""Column weights: one weight for every column and one offset for every class, fitted to leave-one-out scores.
+
+The weights minimise the mean log loss of the rows plus a penalty (see `Strengths`), which is convex. The penalty is
+divided by the number of rows, so it vanishes as the number of rows grows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sunrise import engines
+from sunrise._common.arrays import Codes, Floats, Mask, Positions
+from sunrise.inference.leave_one_out import LeaveOneOut
+from sunrise.inference.optimise import minimise
+from sunrise.inference.score_blocks import (
+    column_groups,
+    column_scores,
+    log_frequencies,
+    score_unit,
+    usable_rows,
+)
+from sunrise.model.calibration_weights import Calibration, Strengths
+
+#: Maximum number of scores (rows x classes x columns) in memory; with more, a sample of the rows is used.
+MOST_NUMBERS = 1 << 25
+#: Penalty factor of squared offsets.
+OFFSET_PENALTY = 1e-4
+#: Relative tolerance of the minimisation: of the weights of a model, and of weights that are only compared.
+TOLERANCE, ROUGH_TOLERANCE = 1e-12, 1e-7
+
+
+#: The strengths that folds compare, the default first. A mean strength keeps the mean weight near 1. Where the columns
+#: say little, all weights have to move towards 0.
+GRID = (
+    Strengths(1.0, 0.1, 0.0),
+    Strengths(10.0, 0.1, 0.0),
+    Strengths(1000.0, 0.1, 0.0),
+    Strengths(1.0, 0.0, 1.0),
+    Strengths(1.0, 0.0, 10.0),
+    Strengths(1000.0, 0.0, 10.0),
+    Strengths(1000.0, 0.0, 100.0),
+)
+
+
+@dataclass(frozen=True)
+class ColumnWeights:
+    """Scores of the columns of some rows, as the data of a multinomial logistic regression.
+
+    Parameters v are the weights, then the offsets. `cells` are differences from the first class, rows x (classes - 1) x
+    weights, because only differences matter.
+    """
+
+    cells: Floats
+    #: Log class frequencies, rows x classes.
+    prior: Floats
+    y: Codes
+    weight: Floats
+    #: True for classes whose offset is fitted.
+    has_offset: Mask
+    n_threads: int
+
+    grid = GRID
+
+    @classmethod
+    def of(cls, rows: LeaveOneOut, use: Positions, like: ColumnWeights | None = None) -> ColumnWeights:
+        """Return the objective for these rows; its parameters have the same meaning as in `like`."""
+        cells = column_scores(rows, use)
+        has_offset = np.bincount(rows.y[usable_rows(rows)], minlength=len(rows.model.classes)) > 0
+        n_threads = engines.threads(rows.model.n_jobs, cells.size)
+        weight = rows.fitted_weight[use]
+        return cls(cells, log_frequencies(rows, use), rows.y[use], weight, has_offset, n_threads)
+
+    @staticmethod
+    def most_rows(rows: LeaveOneOut) -> int:
+        """Return the number of rows whose scores fit into memory."""
+        return MOST_NUMBERS // max(1, len(rows.model.classes) * len(column_groups(rows)))
+
+    def select_rows(self, rows: Any) -> ColumnWeights:
+        """Return the objective of some rows."""
+        parts = (self.cells[rows], self.prior[rows], self.y[rows], self.weight[rows])
+        return ColumnWeights(*parts, self.has_offset, self.n_threads)
+
+    @property
+    def n_weights(self) -> int:
+        """Number of weights."""
+        return int(self.cells.shape[2])
+
+    def start(self) -> Floats:
+        """Return the parameters of plain naive Bayes: weights 1 and offsets 0."""
+        return np.repeat([1.0, 0.0], [self.n_weights, len(self.has_offset)])
+
+    @cached_property
+    def _data(self) -> tuple[Any, ...]:
+        return self.cells.ravel(), self.prior, self.y, self.weight / self.weight.sum()
+
+    def scores(self, v: Floats) -> Floats:
+        """Return the weighted scores plus offsets, rows x classes, without the class prior."""
+        scores = np.tile(v[self.n_weights :], (len(self.y), 1))
+        scores[:, 1:] += self.cells @ v[: self.n_weights]
+        return scores
+
+    def fit(self, strengths: Strengths, start: Floats | None = None, tolerance: float = TOLERANCE) -> Floats:
+        """Return the parameters that minimise the penalised loss."""
+        n, engine, penalty = self.n_weights, engines.current(), self._penalty(strengths)
+
+        def objective(v: Floats) -> tuple[float, Floats]:
+            value, of_weights, of_offsets = engine.loss(*self._data, v[:n], v[n:], self.n_threads)
+            gradient = np.concatenate([of_weights, of_offsets]) + penalty.slope + penalty.hessian @ v
+            return value + float(penalty.slope @ v + 0.5 * v @ penalty.hessian @ v), gradient
+
+        def hessian(v: Floats) -> Floats:
+            return np.asarray(engine.curvature(*self._data, v[:n], v[n:], self.n_threads) + penalty.hessian)
+
+        return minimise(objective, hessian, self.start() if start is None else start, self._bounds, tolerance)
+
+    @property
+    def _bounds(self) -> tuple[Floats, Floats]:
+        """Weights are at least 0; the offset of a class without usable rows is 0."""
+        n, free = self.n_weights, np.where(self.has_offset, np.inf, 0.0)
+        return np.append(np.zeros(n), -free), np.append(np.full(n, np.inf), free)
+
+    def fit_all(self) -> list[Floats]:
+        """Return the parameters for every strength of the grid, roughly; each fit starts from the previous one."""
+        fitted: list[Floats] = []
+        for strengths in self.grid:
+            fitted.append(self.fit(strengths, fitted[-1] if fitted else None, ROUGH_TOLERANCE))
+        return fitted
+
+    def cross_fit(self, parts: list[slice], v: Floats) -> list[list[Floats]]:
+        """Return the parameters for every strength without each part of the rows.
+
+        The loss of the other rows is replaced by its quadratic expansion at the parameters v of all rows. With many
+        rows per weight this is close, and one pass over the rows serves all parts and strengths.
+        """
+        n, engine, total = self.n_weights, engines.current(), self.weight.sum()
+        slopes, curvatures = [], []
+        for part in parts:
+            own = self.select_rows(part)
+            share = own.weight.sum() / total
+            arguments = (*own._data, v[:n], v[n:], self.n_threads)
+            slopes.append(share * np.concatenate(engine.loss(*arguments)[1:]))
+            curvatures.append(share * engine.curvature(*arguments))
+        slope, curvature = sum(slopes), sum(curvatures)
+        fitted = []
+        for own_slope, own_curvature, part in zip(slopes, curvatures, parts, strict=True):
+            rest = 1.0 - self.weight[part].sum() / total
+            expansion = (slope - own_slope) / rest, (curvature - own_curvature) / rest
+            fitted.append([self._fit_expansion(strengths, v, *expansion, rest) for strengths in self.grid])
+        return fitted
+
+    def _fit_expansion(
+        self, strengths: Strengths, v: Floats, slope: Floats, curvature: Floats, share: float
+    ) -> Floats:
+        """Return the minimiser of a quadratic expansion at v plus the penalty for a share of the rows."""
+        penalty = self._penalty(strengths)
+        hessian = curvature + penalty.hessian / share
+
+        def objective(u: Floats) -> tuple[float, Floats]:
+            step = u - v
+            gradient = slope + curvature @ step + (penalty.slope + penalty.hessian @ u) / share
+            value = slope @ step + 0.5 * step @ curvature @ step
+            return float(value + (penalty.slope @ u + 0.5 * u @ penalty.hessian @ u) / share), gradient
+
+        return minimise(objective, lambda _: hessian, v, self._bounds, ROUGH_TOLERANCE)
+
+    def _penalty(self, strengths: Strengths) -> _Penalty:
+        n_weights, n_classes, n = self.n_weights, len(self.has_offset), float(self.weight.sum())
+        spread, mean, zero = strengths
+        diagonal = np.repeat([2.0 * (spread + zero), 2.0 * OFFSET_PENALTY], [n_weights, n_classes])
+        hessian = np.diag(diagonal / n)
+        hessian[:n_weights, :n_weights] += 2.0 * (mean - spread) / (n_weights * n)
+        return _Penalty(hessian, np.repeat([-2.0 * mean / n, 0.0], [n_weights, n_classes]))
+
+    def calibration(self, rows: LeaveOneOut, v: Floats, strengths: Strengths) -> Calibration:
+        """Return the calibration with these parameters."""
+        model, n = rows.model, self.n_weights
+        weights = np.ones(len(model.schema.names))
+        for columns, w in zip(column_groups(rows), v[:n], strict=True):
+            weights[columns] = w
+        for k, part in enumerate(model.parts):
+            weights[list(part.columns)] *= score_unit(rows, k, usable_rows(rows))
+        offsets = dict(zip(model.classes.tolist(), v[n:].tolist(), strict=True))
+        return Calibration("columns", weights, np.zeros_like(weights), offsets, strengths)
+
+
+class _Penalty(NamedTuple):
+    """The quadratic penalty slope v + 1/2 v' hessian v."""
+
+    hessian: Floats
+    slope: Floats

@@ -1,0 +1,256 @@
+"""Temperature: one weight for all columns, an exponent of the row length for joint blocks, and class offsets.
+
+The parameters minimise the mean log loss of the rows + (1 / n) [0.1 (t - 1)^2 + 0.1 sum_b g_b^2 + 1e-4 sum_c d_c^2]
+with the score t (sum of the columns outside joint blocks + sum_b (length_b + 1)^g_b block_b).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from sunrise import engines
+from sunrise._common.arrays import Codes, Floats, Mask, Positions
+from sunrise.inference.column_weights import OFFSET_PENALTY
+from sunrise.inference.leave_one_out import LeaveOneOut
+from sunrise.inference.optimise import minimise
+from sunrise.inference.score_blocks import block_scores, log_frequencies, score_unit, usable_rows
+from sunrise.model.calibration_weights import Calibration
+from sunrise.numerics.special import log
+
+#: Number of rows to which a temperature is fitted, in total and per class: the larger of the two limits applies.
+MOST_ROWS, MOST_ROWS_PER_CLASS = 4096, 200
+#: Number of rows on which starting points are compared.
+START_ROWS = 256
+#: Relative tolerances of the minimisation, and of starting points.
+TOLERANCE, START_TOLERANCE = 1e-10, 1e-5
+#: Penalty factor of (t - 1)^2 and of squared exponents.
+WEIGHT_PENALTY = 0.1
+
+
+@dataclass(frozen=True)
+class Temperature:
+    """The objective as a function of v = (log t at the mean length, exponents g, offsets d)."""
+
+    #: Scores of columns outside joint blocks, then of each joint block, minus the first class: rows x (classes - 1).
+    blocks: list[Floats]
+    #: Log of (length + 1), joint blocks x rows.
+    lengths: Floats
+    #: Mean of `lengths` divided by the number of blocks: log t is centred there, so that it depends less on g.
+    mean_length: Floats
+    prior: Floats
+    y: Codes
+    weight: Floats
+    #: Log frequencies of the classes; 0 if the model uses no class prior.
+    log_frequency: Floats
+    #: True for classes whose offset is fitted.
+    has_offset: Mask
+    n_threads: int
+
+    grid = (None,)
+
+    @classmethod
+    def of(cls, rows: LeaveOneOut, use: Positions, like: Temperature | None = None) -> Temperature:
+        """Return the objective for these rows; its parameters have the meaning that they have in `like`."""
+        parts = rows.model.parts
+        joint = [k for k, part in enumerate(parts) if part.family.joint]
+        rest = [k for k in range(len(parts)) if k not in joint]
+        scores = [block_scores(rows, k, use) for k in [*rest, *joint]]
+        blocks = [sum(scores[1 : len(rest)], start=scores[0])] if rest else []
+        blocks += scores[len(rest) :]
+        lengths = np.log1p(
+            np.array([rows.batch.blocks[k].lengths()[use] for k in joint]).reshape(-1, len(use))
+        )
+        has_offset = np.bincount(rows.y[usable_rows(rows)], minlength=len(rows.model.classes)) > 0
+        mean_length = lengths.mean(axis=1) / len(blocks) if like is None else like.mean_length
+        n_threads = engines.threads(rows.model.n_jobs, blocks[0].size * (1 + len(joint)))
+        class_weight = np.where(has_offset, rows.model.stats.weight, 1.0)
+        log_frequency = log(class_weight / class_weight.sum()) * rows.model.is_generative
+        data = log_frequencies(rows, use), rows.y[use], rows.fitted_weight[use]
+        return cls(blocks, lengths, mean_length, *data, log_frequency, has_offset, n_threads)
+
+    @staticmethod
+    def most_rows(rows: LeaveOneOut) -> int:
+        """Return the number of rows that are enough to fit a temperature and class offsets."""
+        return max(MOST_ROWS, MOST_ROWS_PER_CLASS * len(rows.model.classes))
+
+    @property
+    def n_weights(self) -> int:
+        """Number of parameters apart from the offsets."""
+        return 1 + len(self.lengths)
+
+    def select_rows(self, rows: Any) -> Temperature:
+        """Return the objective of some rows."""
+        return replace(
+            self,
+            blocks=[block[rows] for block in self.blocks],
+            lengths=self.lengths[:, rows],
+            prior=self.prior[rows],
+            y=self.y[rows],
+            weight=self.weight[rows],
+        )
+
+    @property
+    def _n(self) -> float:
+        return float(self.weight.sum())
+
+    def scores(self, v: Floats) -> Floats:
+        """Return the weighted scores plus offsets, rows x classes, without the class prior."""
+        scores = np.tile(v[self.n_weights :], (len(self.y), 1))
+        scores[:, 1:] += self._derivatives(v)[:, :, 0]
+        return scores
+
+    def fit(
+        self, strengths: None = None, start: Floats | None = None, tolerance: float = TOLERANCE
+    ) -> Floats:
+        """Return the parameters that minimise the penalised loss.
+
+        A few rows with extreme scores can make t so small that the class prior overrules the columns. If the accuracy
+        falls by more than a standard error, the temperature also acts on the class prior, and no other offsets are
+        fitted, so that every row keeps its most probable class.
+        """
+        v = self._fit_offsets(start, tolerance)
+        plain, fitted = (self.log_frequency + self.scores(u) for u in (np.zeros_like(v), v))
+        gain = ((fitted.argmax(axis=1) == self.y) * 1.0 - (plain.argmax(axis=1) == self.y)) * self.weight
+        return self._fit_scale() if gain.sum() < -np.sqrt((gain**2).sum()) else v
+
+    def _fit_scale(self) -> Floats:
+        """Return the best parameters that multiply the score, class prior included, by one number."""
+        from scipy.optimize import (
+            minimize_scalar,
+        )  # importing it takes as long as importing all of this package
+
+        best = minimize_scalar(lambda log_t: self._objective(self._scale(log_t))[0], bounds=(-10.0, 2.0))
+        return self._scale(float(best.x))
+
+    def _scale(self, log_t: float) -> Floats:
+        offsets = np.where(self.has_offset, np.expm1(log_t) * self.log_frequency, 0.0)
+        return np.concatenate([[log_t], np.zeros(len(self.lengths)), offsets])
+
+    def _fit_offsets(self, start: Floats | None, tolerance: float) -> Floats:
+        """Return the parameters that minimise the penalised loss, with free offsets."""
+        if start is not None:
+            return self._minimise(start, tolerance)
+        # There may be several local minima: compare starting points on a few rows, and refine the best on all rows.
+        few = np.linspace(0, len(self.y) - 1, min(len(self.y), START_ROWS)).astype(np.intp)
+        small, n_joint = replace(self.select_rows(few), n_threads=1), len(self.lengths)
+        points = product(np.arange(-10.0, 3.0, 2.0), (0.0, -0.5, -1.0) if n_joint else (0.0,))
+        starts = [
+            np.concatenate([[step], np.full(n_joint, g), np.zeros(len(self.has_offset))])
+            for step, g in points
+        ]
+        starts.sort(key=lambda v: small._objective(v)[0])
+        minima = [small._minimise(start, START_TOLERANCE) for start in starts[:2]]
+        return self._minimise(min(minima, key=lambda v: small._objective(v)[0]), tolerance)
+
+    def fit_all(self) -> list[Floats]:
+        """Return the parameters for every strength of the grid, which has one."""
+        return [self.fit()]
+
+    def cross_fit(self, parts: list[slice], v: Floats) -> list[list[Floats]]:
+        """Return the parameters without each part of the rows; each fit starts from the parameters v of all rows."""
+        everywhere = np.arange(len(self.y))
+        return [[self.select_rows(np.delete(everywhere, part)).fit(start=v)] for part in parts]
+
+    def calibration(self, rows: LeaveOneOut, v: Floats, strengths: None) -> Calibration:
+        """Return the calibration with these parameters."""
+        model = rows.model
+        weights = np.full(len(model.schema.names), np.exp(self.log_t(v)))
+        exponents = np.zeros_like(weights)
+        for k, part in enumerate(model.parts):
+            weights[list(part.columns)] *= score_unit(rows, k, usable_rows(rows))
+        joint = (part for part in model.parts if part.family.joint)
+        for part, g in zip(joint, v[1 : self.n_weights], strict=True):
+            exponents[list(part.columns)] = g
+        offsets = dict(zip(model.classes.tolist(), v[self.n_weights :].tolist(), strict=True))
+        return Calibration("temperature", weights, exponents, offsets)
+
+    def log_t(self, v: Floats) -> float:
+        """Return log t at length 0."""
+        n_joint = len(self.lengths)
+        return float(v[0] - v[1 : 1 + n_joint] @ self.mean_length)
+
+    def _derivatives(self, v: Floats, second: bool = False) -> Floats:
+        """Return the scores, their first and, if `second`, second derivatives by the exponents: one column for each."""
+        n_joint = len(self.lengths)
+        log_t, first = self.log_t(v), len(self.blocks) - n_joint
+        cells = np.empty((*self.blocks[0].shape, 1 + n_joint * (1 + second)))
+        score = np.exp(log_t) * self.blocks[0] if first else np.zeros(self.blocks[0].shape)
+        for b, length in enumerate(self.lengths):
+            part = np.exp(log_t + v[1 + b] * length)[:, None] * self.blocks[first + b]
+            score += part
+            for power in range(1, 2 + second):
+                part *= length[:, None]
+                cells[:, :, 1 + b + (power - 1) * n_joint] = part
+        cells[:, :, 0] = score
+        return cells
+
+    def _loss_arguments(self, v: Floats, cells: Floats) -> tuple[Any, ...]:
+        """Return the arguments of `engine.loss`: the scores have weight 1, the derivatives weight 0."""
+        weights = np.zeros(cells.shape[2])
+        weights[0] = 1.0
+        return (
+            cells.ravel(),
+            self.prior,
+            self.y,
+            self.weight / self._n,
+            weights,
+            v[1 + len(self.lengths) :],
+            self.n_threads,
+        )
+
+    def _objective(self, v: Floats) -> tuple[float, Floats]:
+        """Return the penalised loss and its gradient."""
+        value, gradient, gradient_d = engines.current().loss(*self._loss_arguments(v, self._derivatives(v)))
+        g, d, t = v[1 : len(gradient)], v[len(gradient) :], np.exp(self.log_t(v))
+        value += (WEIGHT_PENALTY * (t - 1.0) ** 2 + WEIGHT_PENALTY * g @ g + OFFSET_PENALTY * d @ d) / self._n
+        gradient_t = gradient[0] + 2.0 * WEIGHT_PENALTY * (t - 1.0) * t / self._n
+        gradient_g = gradient[1:] - gradient_t * self.mean_length + 2.0 * WEIGHT_PENALTY * g / self._n
+        return value, np.concatenate(
+            [[gradient_t], gradient_g, gradient_d + 2.0 * OFFSET_PENALTY * d / self._n]
+        )
+
+    def _hessian(self, v: Floats) -> Floats:
+        """Hessian of the objective; falls back to the Gauss-Newton part where the full one is not positive definite."""
+        n_joint, t = len(self.lengths), np.exp(self.log_t(v))
+        gradient = engines.current().loss(*self._loss_arguments(v, self._derivatives(v, second=True)))[1]
+        gauss_newton = engines.current().curvature(*self._loss_arguments(v, self._derivatives(v)))
+        factors = [WEIGHT_PENALTY * t * t, WEIGHT_PENALTY, OFFSET_PENALTY]
+        penalty = 2.0 * np.repeat(factors, [1, n_joint, len(v) - 1 - n_joint])
+        gauss_newton += np.diag(penalty / self._n)
+        full = gauss_newton.copy()
+        at = np.arange(1, 1 + n_joint)
+        full[0, 0] += gradient[0] + 2.0 * WEIGHT_PENALTY * t * (t - 1.0) / self._n
+        full[0, at] += gradient[at]
+        full[at, 0] += gradient[at]
+        full[at, at] += gradient[at + n_joint]
+        jacobian = np.eye(len(v))  # of (log t at length 0, g, d) by v
+        jacobian[0, at] = -self.mean_length
+        is_positive = np.linalg.eigvalsh(full)[0] > 1e-3 * np.linalg.eigvalsh(gauss_newton)[0]
+        return np.asarray(jacobian.T @ (full if is_positive else gauss_newton) @ jacobian)
+
+    def _minimise(self, start: Floats, tolerance: float) -> Floats:
+        """Return the local minimum that a descent from `start` reaches."""
+        n_joint = len(self.lengths)
+        free = np.where(self.has_offset, np.inf, 0.0)
+        low = np.concatenate([[-30.0], np.full(n_joint, -3.0), -free])
+        high = np.concatenate([[10.0], np.full(n_joint, 3.0), free])
+        return minimise(self._objective, self._hessian, start, (low, high), tolerance)
+
+
+class Uncalibrated(Temperature):
+    """Plain naive Bayes: the temperature is 1, and exponents and offsets are 0."""
+
+    @staticmethod
+    def most_rows(rows: LeaveOneOut) -> int:
+        """Return the number of rows that are scored: all of them."""
+        return rows.batch.n_rows
+
+    def fit(
+        self, strengths: None = None, start: Floats | None = None, tolerance: float = TOLERANCE
+    ) -> Floats:
+        """Return the parameters of plain naive Bayes."""
+        return np.zeros(1 + len(self.lengths) + len(self.has_offset))
