@@ -12,6 +12,7 @@ __all__ = [
     "ImpossibleRowWarning",
     "LostPrecisionWarning",
     "NotConvergedWarning",
+    "StaleCalibrationWarning",
     "UnseenLevelsWarning",
 ]
 

@@ -11,13 +11,13 @@ which saves the models of the folds. With few rows that would be too optimistic.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from sunrise._common.arrays import Codes, Floats, Positions
+from sunrise._common.arrays import Codes, Floats, Mask, Positions
 from sunrise.engines.array import log_normalise
 from sunrise.inference.column_weights import ColumnWeights
 from sunrise.inference.folds import N_FOLDS
@@ -30,6 +30,9 @@ from sunrise.model.calibration_weights import Calibration
 
 #: From this number of rows per weight on, weights are cross-fitted to the leave-one-out scores of the full model.
 ROWS_PER_WEIGHT = 50
+
+#: Positions in the grid of strengths of the default and its neighbours, which are tried first.
+NEIGHBOURS = (0, 1, 3)
 
 #: Returns the rows of the other folds (each to be left out), and the rows of a fold, scored by the model of the others.
 LearnRest = Callable[[int], tuple[LeaveOneOut, HeldOut]]
@@ -67,11 +70,7 @@ def calibrate(rows: LeaveOneOut, kind: str | None, fold: Codes, learn_rest: Lear
         trials = _cross_fit(rows, use, objective, fold[use], v)
         method = "cross-fitted"
     else:
-        trials = [
-            trial
-            for k in range(N_FOLDS)
-            if (fold[use] == k).any() and (trial := _trial(kind_of_objective, *learn_rest(k)))
-        ]
+        trials = _learn_folds(objective, learn_rest, np.unique(fold[use]).tolist(), v)
         method = f"{N_FOLDS} folds"
     left_out = int((rows.is_only_row_of_class & (rows.fitted_weight > 0)).sum())
     best, score = _judge(trials, left_out, method)
@@ -91,12 +90,25 @@ class _Trial:
     #: Log class prior of the model, and that of the model without each row.
     log_prior: Floats
     log_prior_without: Floats
+    #: The strengths that were tried; None if all were.
+    wanted: Mask | None = None
 
     def losses(self) -> Floats:
         """Return the log loss of every row under the class frequencies, strengths x rows."""
         objective, i = self.objective, np.arange(len(self.objective.y))
         log_p = (_normalised(objective.prior + objective.scores(v)) for v in self.parameters)
-        return np.array([-log_p[i, objective.y] for log_p in log_p])
+        losses = np.array([-log_p[i, objective.y] for log_p in log_p])
+        return losses if self.wanted is None else np.where(self.wanted[:, None], losses, np.inf)
+
+    def promising(self) -> Mask:
+        """Return the mask of the strengths whose loss is at most two standard errors above the least; the first is."""
+        losses = self.losses()
+        best = losses[losses.mean(axis=1).argmin()]
+        excess = np.where(np.isfinite(losses), losses, best + 1e6) - best
+        error = excess.std(axis=1) / np.sqrt(excess.shape[1])
+        promising = np.asarray((excess.mean(axis=1) <= 2.0 * error) & np.isfinite(losses).all(axis=1))
+        promising[0] = True
+        return promising
 
     def log_proba(self, strength: int) -> Floats:
         """Return the predictions under the class prior of the model, rows x classes."""
@@ -114,15 +126,31 @@ def _cross_fit(rows: LeaveOneOut, use: Positions, objective: Any, fold: Codes, v
     ]
 
 
-def _trial(kind_of_objective: Any, rest: LeaveOneOut, held_out: HeldOut) -> _Trial | None:
-    """Return the trial of a fold with a model of the other rows; None if it has no rows to score or to learn from."""
-    learn, use = usable_rows(rest), usable_rows(held_out)
-    if not len(use) or not len(learn):
-        return None
-    objective = kind_of_objective.of(rest, learn)
-    held = kind_of_objective.of(held_out, use, objective)
-    weight, prior, model = _sample_weight(held_out, use), held_out.log_class_prior(use), held_out.model
-    return _Trial(held, weight, objective.fit_all(), model.log_prior, prior)
+def _learn_folds(of_all: Any, learn_rest: LearnRest, folds: list[int], v: Floats) -> list[_Trial]:
+    """Return trials with a model of the other rows for each fold; fits start from those of all rows.
+
+    Strengths that are clearly worse in the first fold are not tried in the others, and the strengths at the far ends of
+    the grid only if the default is not the best of its neighbours.
+    """
+    trials: list[_Trial] = []
+    everything = np.ones(len(of_all.grid), bool)
+    wanted = everything & np.isin(np.arange(len(everything)), NEIGHBOURS)
+    for k in folds:
+        rest, held_out = learn_rest(k)
+        learn, use = usable_rows(rest), usable_rows(held_out)
+        if not len(use) or not len(learn):
+            continue
+        objective = of_all.of(rest, learn, of_all)
+        held = of_all.of(held_out, use, objective)
+        weight, prior = _sample_weight(held_out, use), held_out.log_class_prior(use)
+        fitted = objective.fit_all(v, wanted)
+        trial = _Trial(held, weight, fitted, held_out.model.log_prior, prior, wanted)
+        if not trials:
+            if trial.losses().mean(axis=1).argmin() != 0:
+                trial = replace(trial, parameters=objective.fit_all(v, everything), wanted=everything)
+            wanted = trial.promising()
+        trials.append(trial)
+    return [replace(trial, wanted=wanted) for trial in trials]
 
 
 def _judge(trials: list[_Trial], left_out: int, method: str) -> tuple[int, LooScore]:

@@ -6,7 +6,7 @@ divided by the number of rows, so it vanishes as the number of rows grows.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -30,7 +30,7 @@ MOST_NUMBERS = 1 << 25
 #: Penalty factor of squared offsets.
 OFFSET_PENALTY = 1e-4
 #: Relative tolerance of the minimisation: of the weights of a model, and of weights that are only compared.
-TOLERANCE, ROUGH_TOLERANCE = 1e-12, 1e-7
+TOLERANCE, ROUGH_TOLERANCE = 1e-12, 1e-6
 
 
 #: The strengths that folds compare, the default first. A mean strength keeps the mean weight near 1. Where the columns
@@ -62,17 +62,20 @@ class ColumnWeights:
     #: True for classes whose offset is fitted.
     has_offset: Mask
     n_threads: int
+    #: The last Hessian of the loss, with which the fit for other strengths begins.
+    _last_curvature: list[Floats] = field(default_factory=list, repr=False)
 
     grid = GRID
 
     @classmethod
     def of(cls, rows: LeaveOneOut, use: Positions, like: ColumnWeights | None = None) -> ColumnWeights:
-        """Return the objective for these rows; its parameters have the same meaning as in `like`."""
+        """Return the objective for these rows; fits begin with the last Hessian of `like`, if its size is the same."""
         cells = column_scores(rows, use)
         has_offset = np.bincount(rows.y[usable_rows(rows)], minlength=len(rows.model.classes)) > 0
         n_threads = engines.threads(rows.model.n_jobs, cells.size)
-        weight = rows.fitted_weight[use]
-        return cls(cells, log_frequencies(rows, use), rows.y[use], weight, has_offset, n_threads)
+        data = cells, log_frequencies(rows, use), rows.y[use], rows.fitted_weight[use]
+        similar = like._last_curvature if like is not None and like.n_weights == cells.shape[2] else []
+        return cls(*data, has_offset, n_threads, list(similar))
 
     @staticmethod
     def most_rows(rows: LeaveOneOut) -> int:
@@ -104,7 +107,7 @@ class ColumnWeights:
         return scores
 
     def fit(self, strengths: Strengths, start: Floats | None = None, tolerance: float = TOLERANCE) -> Floats:
-        """Return the parameters that minimise the penalised loss."""
+        """Return the parameters that minimise the penalised loss; `start` may be those of other strengths."""
         n, engine, penalty = self.n_weights, engines.current(), self._penalty(strengths)
 
         def objective(v: Floats) -> tuple[float, Floats]:
@@ -113,9 +116,12 @@ class ColumnWeights:
             return value + float(penalty.slope @ v + 0.5 * v @ penalty.hessian @ v), gradient
 
         def hessian(v: Floats) -> Floats:
-            return np.asarray(engine.curvature(*self._data, v[:n], v[n:], self.n_threads) + penalty.hessian)
+            self._last_curvature[:] = [engine.curvature(*self._data, v[:n], v[n:], self.n_threads)]
+            return np.asarray(self._last_curvature[0] + penalty.hessian)
 
-        return minimise(objective, hessian, self.start() if start is None else start, self._bounds, tolerance)
+        first = None if start is None or not self._last_curvature else self._last_curvature[0] + penalty.hessian
+        start = self.start() if start is None else start
+        return minimise(objective, hessian, start, self._bounds, tolerance, first)
 
     @property
     def _bounds(self) -> tuple[Floats, Floats]:
@@ -123,11 +129,15 @@ class ColumnWeights:
         n, free = self.n_weights, np.where(self.has_offset, np.inf, 0.0)
         return np.append(np.zeros(n), -free), np.append(np.full(n, np.inf), free)
 
-    def fit_all(self) -> list[Floats]:
-        """Return the parameters for every strength of the grid, roughly; each fit starts from the previous one."""
-        fitted: list[Floats] = []
-        for strengths in self.grid:
-            fitted.append(self.fit(strengths, fitted[-1] if fitted else None, ROUGH_TOLERANCE))
+    def fit_all(self, start: Floats, wanted: Mask) -> list[Floats]:
+        """Return the parameters for the wanted strengths of the grid, roughly; others have those of the one before.
+
+        Each fit starts from the previous one, the first from `start` if that has parameters of as many columns.
+        """
+        v, fitted = start if len(start) == len(self.start()) else self.start(), []
+        for strengths, is_wanted in zip(self.grid, wanted, strict=True):
+            v = self.fit(strengths, v, ROUGH_TOLERANCE) if is_wanted else v
+            fitted.append(v)
         return fitted
 
     def cross_fit(self, parts: list[slice], v: Floats) -> list[list[Floats]]:

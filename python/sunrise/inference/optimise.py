@@ -18,10 +18,13 @@ def minimise(
     start: Floats,
     bounds: tuple[Floats, Floats],
     tolerance: float,
+    first_hessian: Floats | None = None,
 ) -> Floats:
     """Return the minimiser of a smooth function within bounds: projected Newton, or L-BFGS with many variables.
 
     `objective` returns the value and the gradient. Newton stops when a step gains at most tolerance * max(1, |value|).
+    A Hessian costs as much as many gradients, so it is used again as long as steps gain what it promises. Newton may
+    begin with `first_hessian`, the Hessian of a similar function.
 
     >>> square = lambda v: (float((v - 3.0) @ (v - 3.0)), 2.0 * (v - 3.0))
     >>> minimise(square, lambda v: 2.0 * np.eye(2), np.zeros(2), (np.zeros(2), np.array([1.0, 9.0])), 1e-12)
@@ -31,10 +34,11 @@ def minimise(
         return _lbfgs(objective, start, bounds)
     (low, high), v = bounds, start
     value, gradient = objective(v)
+    is_fresh, used = first_hessian is None, hessian(v) if first_hessian is None else first_hessian
     for _ in range(_MAX_STEPS):
         free = ((v > low) | (gradient < 0)) & ((v < high) | (gradient > 0))
         step = np.zeros_like(v)
-        step[free] = -np.linalg.solve(hessian(v)[np.ix_(free, free)], gradient[free])
+        step[free] = -np.linalg.solve(used[np.ix_(free, free)], gradient[free])
         size = 1.0
         while True:
             new = np.clip(v + size * step, low, high)
@@ -44,9 +48,12 @@ def minimise(
                 break
             size /= 2.0
         gain = value - new_value
+        is_reliable = size == 1.0 and 0.35 * decrease <= gain <= 0.65 * decrease  # a quadratic function gains half
         v, value, gradient = new, new_value, new_gradient
-        if gain <= tolerance * max(1.0, abs(value)):
+        if gain <= tolerance * max(1.0, abs(value)) and (is_fresh or is_reliable):
             break
+        is_fresh = not is_reliable
+        used = hessian(v) if is_fresh else used
     return np.asarray(v)
 
 

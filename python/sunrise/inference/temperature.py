@@ -146,7 +146,7 @@ class Temperature:
         minima = [small._minimise(start, START_TOLERANCE) for start in starts[:2]]
         return self._minimise(min(minima, key=lambda v: small._objective(v)[0]), tolerance)
 
-    def fit_all(self) -> list[Floats]:
+    def fit_all(self, start: Floats, wanted: Mask) -> list[Floats]:
         """Return the parameters for every strength of the grid, which has one."""
         return [self.fit()]
 
