@@ -449,7 +449,11 @@ def test_explanations_and_linear_forms_are_of_the_calibrated_score(case):
     told = model.explain(X)
     joint = model.predict_joint_log_proba(X)
     np.testing.assert_allclose(told.score, joint, rtol=1e-12, atol=1e-12)
-    np.testing.assert_allclose(told.prior + told.contributions.sum(axis=2), joint, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(
+        told.prior + told.offset + told.contributions.sum(axis=2), joint, rtol=1e-12, atol=1e-12
+    )
+    np.testing.assert_allclose(told.prior, np.log(model.class_prior_), rtol=1e-12)
+    np.testing.assert_allclose(told.offset, [list(model.calibration_.offsets.values())] * len(joint))
     whole = np.array(
         [not any(cell is None or cell != cell for cell in row) for row in zip(*X.values(), strict=True)]
     )
@@ -670,7 +674,7 @@ def test_selected_columns_keep_their_weights_as_stale_ones(kind):
     assert set(small.calibration_.weights) == set(kept)
     assert small.calibration_.offsets == model.calibration_.offsets
     told = model.explain(X).contributions[:, :, sorted(small.selected_)].sum(axis=2)
-    prior = model.explain(X).prior
+    prior = model.explain(X).prior + model.explain(X).offset
     np.testing.assert_allclose(small.predict_joint_log_proba(X), prior + told, rtol=1e-9, atol=1e-9)
     small.recalibrate(X, y)
     assert small.calibration_.stale is False

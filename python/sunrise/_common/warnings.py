@@ -11,6 +11,7 @@ __all__ = [
     "FirstBatchWarning",
     "ImpossibleRowWarning",
     "LostPrecisionWarning",
+    "NoWordsWarning",
     "NotConvergedWarning",
     "UnseenLevelsWarning",
 ]
@@ -63,6 +64,13 @@ class LostPrecisionWarning(UserWarning):
     """After `forget`, a variance is accurate to only a few digits.
 
     Silence it with `warnings.filterwarnings("ignore", category=sunrise.LostPrecisionWarning)`.
+    """
+
+
+class NoWordsWarning(UserWarning):
+    """A text column has no word that the model uses, so it says nothing about the class.
+
+    Silence it with `warnings.filterwarnings("ignore", category=sunrise.NoWordsWarning)`.
     """
 
 

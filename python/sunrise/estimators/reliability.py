@@ -130,7 +130,8 @@ class ReliabilityMixin(LearningMixin):
         for part in model.parts:
             joint = part.family.joint
             for columns in [part.columns] if joint else [(j,) for j in part.columns]:
-                key: Any = tuple(names[j] for j in columns) if joint else names[columns[0]]
+                together = joint and not part.family.reader.own_block
+                key: Any = tuple(names[j] for j in columns) if together else names[columns[0]]
                 weights[key] = float(calibration.weights[columns[0]])
                 if joint:
                     exponents[key] = float(calibration.exponents_of_columns[columns[0]])

@@ -234,7 +234,8 @@ class Text(Candidate, Family):
             new = self.with_settings(word_weight=self.word_weights(documents, n))
         if np.isnan(new.weight_to_apply).all() or not _needs_resolving(new.model):
             return new
-        return new.with_settings(model=new.model.resolve(new._counts(stats), again))
+        model = new.model.resolve(new._counts(stats), again)
+        return new.with_settings(model=model, chosen=model.chosen)
 
     @property
     def weight_to_apply(self) -> Floats:
