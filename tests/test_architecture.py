@@ -35,8 +35,8 @@ ORDER = {
     "sampling",
     "selection": "rules by_score choose duplicates mutual_information",
     "estimators": "base constraints fitted_attribute given_parameters learning prediction reliability generative "
-    "summary naive_bayes single_family bernoulli_nb categorical_nb complement_nb dirichlet_multinomial_nb gaussian_nb "
-    "kernel_nb multinomial_nb poisson_nb text_nb selector",
+    "summary words naive_bayes single_family bernoulli_nb categorical_nb complement_nb dirichlet_multinomial_nb "
+    "gaussian_nb kernel_nb multinomial_nb poisson_nb text_nb selector",
     "datasets": "",
     "plots": "densities",
     "demo": "",

@@ -166,8 +166,6 @@ def test_what_are_no_documents_is_refused(texts, match):
 
 def test_what_text_cannot_do_is_said():
     model = plain({}).fit(TEXTS, Y)
-    with pytest.raises(ValueError, match="informative_words"):
-        model.mutual_information()
     with pytest.raises(ValueError, match="no documents can be drawn"):
         model.sample()
     with pytest.raises(ValueError, match="not a distribution"):

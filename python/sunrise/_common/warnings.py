@@ -11,6 +11,7 @@ __all__ = [
     "FirstBatchWarning",
     "ImpossibleRowWarning",
     "LostPrecisionWarning",
+    "NoDensityWarning",
     "NoWordsWarning",
     "NotConvergedWarning",
     "UnseenLevelsWarning",
@@ -64,6 +65,13 @@ class LostPrecisionWarning(UserWarning):
     """After `forget`, a variance is accurate to only a few digits.
 
     Silence it with `warnings.filterwarnings("ignore", category=sunrise.LostPrecisionWarning)`.
+    """
+
+
+class NoDensityWarning(UserWarning):
+    """A column has no density, so `score_samples` is that of the other columns.
+
+    Silence it with `warnings.filterwarnings("ignore", category=sunrise.NoDensityWarning)`.
     """
 
 

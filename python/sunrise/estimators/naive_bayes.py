@@ -9,11 +9,12 @@ from sunrise.estimators.fitted_attribute import FittedAttribute
 from sunrise.estimators.generative import GenerativeMixin
 from sunrise.estimators.reliability import ReliabilityMixin
 from sunrise.estimators.summary import SummaryMixin
+from sunrise.estimators.words import WordsMixin
 from sunrise.families.base import ESTIMATES, Family
 from sunrise.model.settings import Settings
 
 
-class NaiveBayes(GenerativeMixin, ReliabilityMixin, SummaryMixin):
+class NaiveBayes(GenerativeMixin, ReliabilityMixin, WordsMixin, SummaryMixin):
     """Naive Bayes for tables with columns of different types: numbers, counts, booleans, categories and text.
 
     X may be a pandas, polars or pyarrow table, any object with the Arrow PyCapsule interface, a dict of columns, an

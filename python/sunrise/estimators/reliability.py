@@ -92,7 +92,7 @@ class ReliabilityMixin(LearningMixin):
         The parameters are drawn `n_draws` times from their posterior. Class probabilities are drawn, too, if they were
         estimated from the data (under a uniform prior). The interval has equal tails and refers to the calibrated
         probability; the calibration itself is kept fixed. Columns without a conjugate posterior (gamma, beta, von
-        Mises) use their point estimates.
+        Mises, text scored by "odds" or "complement") use their point estimates.
 
         Returns
         -------
@@ -113,11 +113,11 @@ class ReliabilityMixin(LearningMixin):
             raise ValueError(f"n_draws is {n_draws!r}; it must be a positive integer, for example 1000.")
         batch, _ = self._encode(X)
         model = self._model
-        for part in model.parts:
-            if not part.family.generative:
-                raise ValueError(
-                    f"{part.family.name} is not a distribution of the cells, so its parameters have no posterior."
-                )
+        if model.parts and not any(part.family.generative for part in model.parts):
+            name = model.parts[0].family.name
+            raise ValueError(
+                f"{name} is not a distribution of the cells, so its parameters have no posterior."
+            )
         return intervals(model, batch, tails, int(n_draws), np.random.default_rng(random_state))
 
     @property

@@ -330,7 +330,7 @@ class LeaveOneOut:
         """
         model, rows, part, block = self.model, slice(i, i + 1), self.model.parts[k], self.batch.blocks[k]
         if self.batch.missing_documents(k)[i]:
-            return np.zeros((2, len(model.classes), len(part.columns)))
+            return (zeros := np.zeros((len(model.classes), len(part.columns)))), zeros
         x = array.read(block, part.family.support, rows)
         views = len(model.classes), len(part.columns), -1
         if LEVEL in part.family.terms:
