@@ -110,7 +110,7 @@ class ComplementNB(DiscreteNB):
         return Settings(family, self._prior(), self.class_weight, self.n_jobs)
 
     @classmethod
-    def from_parameters(
+    def from_parameters(  # type: ignore[override]
         cls,
         feature_prob: ArrayLike,
         *,

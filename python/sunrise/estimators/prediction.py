@@ -157,6 +157,9 @@ class PredictionMixin(ClassifierMixin, Estimator):  # type: ignore[misc]
     def to_linear(self) -> LinearForm:
         """Return the model as a linear classifier: w . phi(x) + b is the joint log score.
 
+        Kernel densities, Laplace columns, Dirichlet-compound multinomials and `estimate="predictive"` are not linear;
+        the error names their columns.
+
         >>> from sunrise import MultinomialNB
         >>> line = MultinomialNB().fit([[0, 3, 1], [1, 0, 2]], [0, 1]).to_linear()
         >>> line.coef.shape, line.intercept.shape

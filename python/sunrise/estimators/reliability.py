@@ -112,6 +112,11 @@ class ReliabilityMixin(LearningMixin):
         if not (isinstance(n_draws, int | np.integer) and n_draws > 0):
             raise ValueError(f"n_draws is {n_draws!r}; it must be a positive integer, for example 1000.")
         batch, _ = self._encode(X)
+        if self.__dict__.get("_fixed"):
+            raise ValueError(
+                f"This {type(self).__name__} was made from parameters without rows=, so they have no posterior. "
+                "Pass from_parameters(..., rows=), the number of training rows that the parameters are worth."
+            )
         model = self._model
         if model.parts and not any(part.family.generative for part in model.parts):
             name = model.parts[0].family.name

@@ -9,14 +9,21 @@ from typing import Any
 
 from sunrise.data.column import Column
 from sunrise.data.frame import Frame
-from sunrise.estimators.constraints import COMMON, UNLABELLED, Interval, StrOptions
+from sunrise.estimators.constraints import COMMON, OWN, UNLABELLED, Interval, StrOptions, check_estimate
 from sunrise.estimators.naive_bayes import NaiveBayes
-from sunrise.families.base import FAMILIES, Family
+from sunrise.families.base import ESTIMATES, FAMILIES, Family
 from sunrise.families.smoothing import Alpha
 from sunrise.families.text import MODELS, Text
 from sunrise.model.settings import Settings
 from sunrise.text.counter import WordCounter
 from sunrise.text.texts import lines_of
+
+#: Estimates of the models that do not have all of them.
+_ESTIMATES = {
+    "odds": ("mean", "mle"),
+    "complement": ("mean", "map", "mle"),
+    "dirichlet_multinomial": ("mean", "mle"),
+}
 
 
 class TextNB(NaiveBayes):
@@ -63,6 +70,10 @@ class TextNB(NaiveBayes):
     class_prior : "fitted", "uniform", array-like or dict, default="fitted"
         Class probabilities: estimated from the data ("fitted"), equal ("uniform"), given in the order of `classes_`, or
         given as a dict from label to probability.
+    estimate : {"mean", "map", "mle", "predictive"}, default="mean"
+        Estimate of the word probabilities: posterior mean, posterior mode, maximum likelihood (alpha 0), or no point
+        estimate: "predictive" integrates the probabilities out, which needs plain counts. "multinomial" and "bernoulli"
+        have all four, "complement" has no "predictive", "odds" and "dirichlet_multinomial" have "mean" and "mle" only.
     calibrate : {"temperature", "columns"} or None, default="temperature"
         Calibrate the probabilities on leave-one-out scores of the training documents, with an exponent of the document
         length: see `sunrise.NaiveBayes`.
@@ -102,6 +113,7 @@ class TextNB(NaiveBayes):
         "max_df": [Interval(Real, 0, None, closed="neither")],
         "max_features": [Interval(Integral, 1, None, closed="left"), None],
         "class_prior": ["array-like", dict, StrOptions({"fitted", "uniform"})],
+        "estimate": OWN["estimate"],
         "calibrate": [StrOptions({"temperature", "columns"}), None],
         **UNLABELLED,
         **COMMON,
@@ -128,6 +140,7 @@ class TextNB(NaiveBayes):
         max_df: Any = 1.0,
         max_features: int | None = None,
         class_prior: Any = "fitted",
+        estimate: str = "mean",
         calibrate: str | None = "temperature",
         unlabelled: str = "error",
         unlabelled_weight: Any = "auto",
@@ -152,6 +165,7 @@ class TextNB(NaiveBayes):
         self.max_df = max_df
         self.max_features = max_features
         self.class_prior = class_prior
+        self.estimate = estimate
         self.calibrate = calibrate
         self.unlabelled = unlabelled
         self.unlabelled_weight = unlabelled_weight
@@ -179,10 +193,18 @@ class TextNB(NaiveBayes):
             self.max_features,
             counter,
         )
-        return Settings(family, self.class_prior, self.class_weight, self.n_jobs)
+        if self.estimate == "predictive" and not family.generative:
+            raise ValueError(
+                'estimate="predictive" integrates over the probabilities of whole words. Leave out tf, length, idf and '
+                "total, or use another estimate."
+            )
+        return Settings(family, self.class_prior, self.class_weight, self.n_jobs, estimate=self.estimate)
 
     def _words_family(self) -> Family:
         """Return the family that scores the words."""
+        check_estimate(
+            f"TextNB with the model {self.model!r}", self.estimate, _ESTIMATES.get(self.model, ESTIMATES)
+        )
         settings: dict[str, Any] = {} if self.alpha is None else {"alpha": Alpha.given(self.alpha)}
         if self.norm:
             settings["norm"] = True
