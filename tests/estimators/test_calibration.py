@@ -391,13 +391,14 @@ def scores_by_hand(model, plain, X):
     """The formula, with the fitted numbers, over what the columns of an uncalibrated model add."""
     found, cells, names = model.calibration_, plain.explain(X).contributions, list(X)
     offsets = [found.offsets.get(label, 0.0) for label in model.classes_.tolist()]
-    scores = np.log(model.class_prior_) + np.array(offsets)
+    scores = np.zeros((len(cells), len(offsets)))
     for key, weight in found.weights.items():
         columns = list(key) if isinstance(key, tuple) else [key]
         length = np.nansum([X[name] for name in columns], axis=0) if key in found.exponents else 0.0
         factor = np.reshape(weight * (length + 1.0) ** found.exponents.get(key, 0.0), (-1, 1))
         scores = scores + factor * cells[:, :, [names.index(name) for name in columns]].sum(axis=2)
-    return scores
+    says_nothing = np.ptp(scores, axis=1, keepdims=True) < 1e-12  # rows without words have the class prior
+    return scores + np.log(model.class_prior_) + np.where(says_nothing, 0.0, offsets)
 
 
 def cases():
@@ -455,6 +456,13 @@ def test_explanations_and_linear_forms_are_of_the_calibrated_score(case):
     told = model.explain(X)
     joint = model.predict_joint_log_proba(X)
     np.testing.assert_allclose(told.score, joint, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(
+        told.prior + told.offset + told.contributions.sum(axis=2), joint, rtol=1e-12, atol=1e-12
+    )
+    np.testing.assert_allclose(told.prior, np.log(model.class_prior_), rtol=1e-12)
+    offsets = np.array(list(model.calibration_.offsets.values()))
+    silent = np.ptp(told.contributions.sum(axis=2), axis=1) < 1e-12  # rows of no words
+    np.testing.assert_allclose(told.offset, np.where(silent[:, None], 0.0, offsets))
     whole = np.array(
         [not any(cell is None or cell != cell for cell in row) for row in zip(*X.values(), strict=True)]
     )
@@ -675,7 +683,7 @@ def test_selected_columns_keep_their_weights_as_stale_ones(kind):
     assert set(small.calibration_.weights) == set(kept)
     assert small.calibration_.offsets == model.calibration_.offsets
     told = model.explain(X).contributions[:, :, sorted(small.selected_)].sum(axis=2)
-    prior = model.explain(X).prior
+    prior = model.explain(X).prior + model.explain(X).offset
     np.testing.assert_allclose(small.predict_joint_log_proba(X), prior + told, rtol=1e-9, atol=1e-9)
     small.recalibrate(X, y)
     assert small.calibration_.stale is False

@@ -26,17 +26,82 @@ def corpus(n, n_classes=3, words=40):
     "texts", [["a", "b", "c", "d"], [""] * 4, [None] * 4], ids=["short", "empty", "missing"]
 )
 def test_without_a_word_there_is_the_prior(model, texts):
-    found = sr.TextNB(model).fit(texts, Y)
+    with pytest.warns(sr.NoWordsWarning, match="column 'text' has no word that the model uses"):
+        found = sr.TextNB(model).fit(texts, Y)
     np.testing.assert_allclose(found.predict_proba(["red wine", None, ""]), 0.5)
     assert np.isfinite(found.leave_one_out(texts, Y)).all()
     assert found.informative_words() == []
 
 
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("calibrate", [None, "temperature", "columns"])
+@pytest.mark.parametrize("texts", [["", "", "a", "!"], [None] * 4], ids=["empty", "missing"])
+@pytest.mark.filterwarnings("ignore::sunrise.NoWordsWarning")
+def test_a_class_with_one_document_without_words_can_be_left_out(model, calibrate, texts):
+    found = sr.TextNB(model, calibrate=calibrate).fit(texts, list("abbb"))
+    assert np.isfinite(found.leave_one_out(texts, list("abbb"))[1:]).all()
+    if calibrate is None and model != "complement":  # a complement has no class prior
+        np.testing.assert_allclose(found.predict_proba(["x", None]), [[0.25, 0.75]] * 2)
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("calibrate", ["temperature", "columns"])
+def test_missing_documents_do_not_change_a_calibration(model, calibrate):
+    """Without a document there is nothing to weigh: as many missing documents of every class leave the offsets."""
+    texts, y = corpus(60, 2, 12)
+    y[:30], y[30:] = 0, 1
+    missing = sr.TextNB(model, calibrate=calibrate).fit([*texts, *[None] * 20], [*y, *[0, 1] * 10])
+    plain = sr.TextNB(model, calibrate=None).fit([*texts, *[None] * 20], [*y, *[0, 1] * 10])
+    expected = np.log([[0.5, 0.5]] * 20) + np.log(39 / 40) * np.eye(2)[[0, 1] * 10]
+    expected -= np.logaddexp.reduce(expected, axis=1)[:, None]
+    if model == "complement":
+        expected = np.full_like(expected, np.log(0.5))
+    kept = plain.leave_one_out([*texts, *[None] * 20], [*y, *[0, 1] * 10])
+    np.testing.assert_allclose(kept[60:], expected, rtol=1e-12)
+    # The calibration is the minimum of the leave-one-out loss, which the plain model's scores alone define.
+    rows = missing._read_training_rows([*texts, *[None] * 20], [*y, *[0, 1] * 10], None, uncalibrated=True)
+    np.testing.assert_array_equal(rows.block(0)[60:], 0.0)
+    np.testing.assert_allclose(list(missing.calibration_.offsets.values()), 0.0, atol=0.3)
+
+
+def test_the_chosen_alpha_of_text_is_shown():
+    from scipy.optimize import minimize_scalar
+    from scipy.special import gammaln
+
+    texts, y = corpus(40, 2, 10)
+    counts = CountVectorizer().fit_transform(texts).toarray()
+    totals = np.stack([counts[y == c].sum(axis=0) for c in range(2)])
+
+    def minus_evidence(log_alpha):
+        a, k = np.exp(log_alpha), totals.shape[1]
+        return -(
+            gammaln(k * a) - gammaln(k * a + totals.sum(axis=1)) + (gammaln(totals + a) - gammaln(a)).sum(1)
+        ).sum()
+
+    best = minimize_scalar(minus_evidence, bounds=(-5, 5), method="bounded", options={"xatol": 1e-9}).x
+    model = sr.TextNB("multinomial", alpha="evidence", calibrate=None).fit(texts, y)
+    value, at_boundary = model.chosen_[("text",)]
+    assert value == pytest.approx(np.exp(best), rel=1e-4) and not at_boundary
+
+
+@pytest.mark.parametrize("make", [sr.Complement, sr.Odds, lambda alpha: sr.TextNB(alpha=alpha).fit(TEXTS, Y)])
+def test_scores_without_a_likelihood_have_no_evidence(make):
+    with pytest.raises(ValueError, match='alpha is "evidence", and .* has no evidence.*Give alpha a number'):
+        make("evidence")
+
+
+def test_complement_nb_refuses_evidence_before_it_reads_data():
+    with pytest.raises(ValueError, match="'alpha' parameter of ComplementNB must be a float"):
+        sr.ComplementNB(alpha="evidence").fit(None, None)
+
+
+@pytest.mark.filterwarnings("ignore::sunrise.NoWordsWarning")
 def test_words_may_all_be_too_rare():
     found = sr.TextNB(min_df=5).fit(TEXTS, Y)
     np.testing.assert_allclose(found.predict_proba(TEXTS), 0.5)
 
 
+@pytest.mark.filterwarnings("ignore::sunrise.NoWordsWarning")
 def test_a_column_of_text_that_is_missing_is_as_if_it_were_not_there():
     x = [1.0, 2.0, 2.5, 1.0]
     a = sr.NaiveBayes({"a": "text", "x": "gaussian"}).fit({"a": [None] * 4, "x": x}, Y)
@@ -153,7 +218,7 @@ def test_models_that_disagree_say_on_what():
         ValueError, match=r"column 'text'.*ngram_range=\(1, 2\).*is not.*ngram_range=\(1, 1\)"
     ):
         a.merge(b)
-    assert list(b.calibration_.weights) == [("text",)]
+    assert list(b.calibration_.weights) == ["text"] == list(b.calibration_.exponents)
 
 
 def test_numbers_are_no_text_and_generators_are():

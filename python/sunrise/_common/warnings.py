@@ -11,6 +11,8 @@ __all__ = [
     "FirstBatchWarning",
     "ImpossibleRowWarning",
     "LostPrecisionWarning",
+    "NoDensityWarning",
+    "NoWordsWarning",
     "NotConvergedWarning",
     "StaleCalibrationWarning",
     "UnseenLevelsWarning",
@@ -64,6 +66,20 @@ class LostPrecisionWarning(UserWarning):
     """After `forget`, a variance is accurate to only a few digits.
 
     Silence it with `warnings.filterwarnings("ignore", category=sunrise.LostPrecisionWarning)`.
+    """
+
+
+class NoDensityWarning(UserWarning):
+    """A column has no density, so `score_samples` is that of the other columns.
+
+    Silence it with `warnings.filterwarnings("ignore", category=sunrise.NoDensityWarning)`.
+    """
+
+
+class NoWordsWarning(UserWarning):
+    """A text column has no word that the model uses, so it says nothing about the class.
+
+    Silence it with `warnings.filterwarnings("ignore", category=sunrise.NoWordsWarning)`.
     """
 
 

@@ -325,6 +325,11 @@ class Batch:
     n_rows: int
     blocks: tuple[Block, ...]
 
+    def missing_documents(self, k: int) -> Mask:
+        """Return the mask of missing documents of block k: they are in no statistics and add nothing to scores."""
+        missing: Mask | None = getattr(self.blocks[k], "missing", None)
+        return np.zeros(self.n_rows, bool) if missing is None else missing
+
     def select_rows(self, rows: Any) -> Batch:
         """Return some of the rows, given by a slice or by positions."""
         n_rows = len(range(self.n_rows)[rows]) if isinstance(rows, slice) else len(rows)

@@ -17,6 +17,7 @@ from sklearn.exceptions import NotFittedError
 
 from sunrise._common import labels
 from sunrise._common.arrays import Labels
+from sunrise._common.warnings import NoWordsWarning, alert
 from sunrise.data.blocks import Batch
 from sunrise.data.frame import Frame, frame_of
 from sunrise.model.encode_rows import encode_rows
@@ -81,6 +82,10 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
         if calibration is not None:  # it was fitted to the previous statistics
             calibration = calibration.mark_stale()
         model = FittedModel(settings, schema, stats, classes, calibration=calibration)
+        # Updates may bring words, and so may the rows after the first one of a stream.
+        for part in model.parts if previous is None and stats.rows.sum() > 1 else ():
+            if text := part.family.reader.unused(part.family):
+                alert(f"column {schema.names[part.columns[0]]!r} {text}", NoWordsWarning)
         self.__dict__.update(stats_=stats, classes_=classes, _announced=announced, _model=model)
         self.__dict__.pop("loo_score_", None)  # it was the score of the previous model
 

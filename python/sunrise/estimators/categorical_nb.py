@@ -125,7 +125,7 @@ class CategoricalNB(DiscreteNB):
         return Settings(family, self._prior(), self.class_weight, self.n_jobs)
 
     @classmethod
-    def from_parameters(
+    def from_parameters(  # type: ignore[override]
         cls,
         feature_prob: list[ArrayLike],
         *,

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from numbers import Real
 from typing import Any, Self
 
 from numpy.typing import ArrayLike
 
+from sunrise.estimators.constraints import Interval
 from sunrise.estimators.fitted_attribute import FittedAttribute
 from sunrise.estimators.given_parameters import given_parameters
 from sunrise.estimators.single_family import DiscreteNB
@@ -67,7 +69,11 @@ class ComplementNB(DiscreteNB):
     _support = COUNTS
     _density = False
 
-    _parameter_constraints: dict[str, Any] = {**DiscreteNB._parameter_constraints, "norm": ["boolean"]}
+    _parameter_constraints: dict[str, Any] = {
+        **DiscreteNB._parameter_constraints,
+        "alpha": [Interval(Real, 0, None, closed="left"), "array-like"],  # it has no evidence
+        "norm": ["boolean"],
+    }
 
     feature_count_ = FittedAttribute(
         lambda self: complete_counts(self._model.blocks[0], self._model.stats.weight),
@@ -104,7 +110,7 @@ class ComplementNB(DiscreteNB):
         return Settings(family, self._prior(), self.class_weight, self.n_jobs)
 
     @classmethod
-    def from_parameters(
+    def from_parameters(  # type: ignore[override]
         cls,
         feature_prob: ArrayLike,
         *,

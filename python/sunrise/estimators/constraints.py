@@ -11,7 +11,9 @@ from typing import Any
 
 from sklearn.utils._param_validation import Interval, StrOptions
 
-__all__ = ["COMMON", "UNLABELLED", "Interval", "StrOptions"]
+from sunrise.families.base import ESTIMATES
+
+__all__ = ["COMMON", "OWN", "UNLABELLED", "Interval", "StrOptions", "check_estimate"]
 
 COMMON: dict[str, Any] = {
     "class_weight": [dict, StrOptions({"balanced"}), None],
@@ -26,3 +28,19 @@ UNLABELLED: dict[str, Any] = {
     "unlabelled": [StrOptions({"error", "em"})],
     "unlabelled_weight": [Interval(Real, 0, 1, closed="right"), StrOptions({"auto"})],
 }
+
+#: Arguments of the estimators without a counterpart in scikit-learn.
+OWN: dict[str, Any] = {
+    "estimate": [StrOptions(set(ESTIMATES))],
+    "calibrate": [StrOptions({"auto", "temperature", "columns"}), None],
+}
+
+
+def check_estimate(who: str, estimate: str, allowed: tuple[str, ...]) -> None:
+    """Raise if a family has no such estimate of its parameters."""
+    if estimate not in allowed:
+        reason = {
+            "predictive": "its parameters have no posterior distribution to integrate over",
+            "map": "its parameters have no posterior distribution with a mode",
+        }[estimate]
+        raise ValueError(f"estimate of {who} is {estimate!r}, but {reason}. Use one of {', '.join(allowed)}.")

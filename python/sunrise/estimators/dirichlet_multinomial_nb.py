@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sunrise.estimators.constraints import COMMON, Interval, StrOptions
+from sunrise.estimators.constraints import COMMON, OWN, Interval, StrOptions, check_estimate
 from sunrise.estimators.fitted_attribute import FittedAttribute
 from sunrise.estimators.given_parameters import given_parameters
 from sunrise.estimators.single_family import SingleFamilyEstimator
@@ -46,6 +46,12 @@ class DirichletMultinomialNB(SingleFamilyEstimator):
     class_prior : array-like, dict, "fitted" or "uniform", default="fitted"
         Class probabilities: estimated from the data ("fitted"), equal ("uniform"), given in the order of `classes_`, or
         given as a dict from label to probability.
+    estimate : {"mean", "mle"}, default="mean"
+        "mean" mixes the `background` in; "mle" is maximum likelihood without it. The alphas have no conjugate
+        posterior, so "map" and "predictive" are errors.
+    calibrate : {"temperature", "columns"} or None, default=None
+        Calibrate the probabilities on leave-one-out scores of the training rows, with one weight for the block and an
+        exponent of the row length: see `sunrise.NaiveBayes`.
     class_weight : dict, "balanced" or None, default=None
         Class weights: the weight of a class multiplies the weights of its rows. "balanced" gives every class the same
         total weight.
@@ -84,6 +90,7 @@ class DirichletMultinomialNB(SingleFamilyEstimator):
         "tol": [Interval(Real, 0, None, closed="left")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "class_prior": ["array-like", dict, StrOptions({"fitted", "uniform"})],
+        **OWN,
         **COMMON,
     }
 
@@ -112,6 +119,8 @@ class DirichletMultinomialNB(SingleFamilyEstimator):
         tol: float = 1e-12,
         max_iter: int = 100,
         class_prior: Any = "fitted",
+        estimate: str = "mean",
+        calibrate: str | None = None,
         class_weight: Any = None,
         n_jobs: int | None = None,
     ) -> None:
@@ -120,15 +129,18 @@ class DirichletMultinomialNB(SingleFamilyEstimator):
         self.tol = tol
         self.max_iter = max_iter
         self.class_prior = class_prior
+        self.estimate = estimate
+        self.calibrate = calibrate
         self.class_weight = class_weight
         self.n_jobs = n_jobs
 
     def _settings(self) -> Settings:
+        check_estimate("DirichletMultinomialNB", self.estimate, ("mean", "mle"))
         family = DirichletMultinomial(self.background, self.alpha, self.tol, self.max_iter)
-        return Settings(family, self.class_prior, self.class_weight, self.n_jobs)
+        return Settings(family, self.class_prior, self.class_weight, self.n_jobs, estimate=self.estimate)
 
     @classmethod
-    def from_parameters(
+    def from_parameters(  # type: ignore[override]
         cls,
         alpha: ArrayLike,
         *,

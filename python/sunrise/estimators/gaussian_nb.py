@@ -96,7 +96,7 @@ class GaussianNB(SingleFamilyEstimator):
         return Settings(family, self.priors, self.class_weight, self.n_jobs)
 
     @classmethod
-    def from_parameters(
+    def from_parameters(  # type: ignore[override]
         cls,
         theta: ArrayLike,
         var: ArrayLike,

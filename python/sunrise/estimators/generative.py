@@ -12,16 +12,18 @@ from sklearn.utils.metaestimators import available_if
 
 from sunrise._common import labels
 from sunrise._common.arrays import Floats, Labels, Positions
+from sunrise._common.warnings import NoDensityWarning, alert
 from sunrise.data import write
 from sunrise.data.frame import is_single
 from sunrise.engines import array
 from sunrise.estimators.prediction import PredictionMixin
 from sunrise.inference.decisions import decisions
 from sunrise.inference.sampling import sample_rows
+from sunrise.model.fitted import FittedModel
 from sunrise.model.schema import Schema
 from sunrise.model.settings import Settings
 from sunrise.numerics.special import log_sum_exp
-from sunrise.selection.mutual_information import most_informative, mutual_information
+from sunrise.selection.mutual_information import column_information, most_informative
 
 
 def _is_density(model: GenerativeMixin) -> bool:
@@ -76,7 +78,10 @@ class GenerativeMixin(PredictionMixin):
     def score_samples(self, X: Any) -> Floats:
         """Return the log density log p(x) of every row, summed over the classes; missing cells are integrated out.
 
-        A low density marks an outlier. Columns that the model does not use are not included.
+        A low density marks an outlier. Columns that the model does not use are not included. Text is included if its
+        words have a distribution ("multinomial", "bernoulli" or "dirichlet_multinomial" with plain counts). Columns
+        without a distribution (text scored by "odds", the default, or by "complement") are left out with a
+        `NoDensityWarning`; it is an error if no column has a distribution.
 
         >>> from sunrise import GaussianNB
         >>> model = GaussianNB.from_parameters([[0.0]], [[1.0]], classes=["only"])
@@ -85,11 +90,10 @@ class GenerativeMixin(PredictionMixin):
         """
         batch, _ = self._encode(X)
         model = self._model.uncalibrated
-        for part in model.parts:
-            if not part.family.generative:
-                raise ValueError(
-                    f"{part.family.name} is not a distribution of the cells, so the model has no density of rows."
-                )
+        dense = [k for k, part in enumerate(model.parts) if part.family.generative]
+        if len(dense) < len(model.parts):
+            model = self._with_density(dense)
+            batch = replace(batch, blocks=tuple(batch.blocks[k] for k in dense))
         joint = self._scored(batch, "joint", model)
         total = log_sum_exp(joint, axis=1)
         for part, params, block in zip(model.parts, model.params, batch.blocks, strict=True):
@@ -98,14 +102,31 @@ class GenerativeMixin(PredictionMixin):
             total = total + np.concatenate([np.empty(0), *measures])
         return np.asarray(total)
 
+    def _with_density(self, dense: list[int]) -> FittedModel:
+        """Return the uncalibrated model of the blocks that have a density; warn of the others."""
+        model, names = self._model.uncalibrated, self._columns()
+        left_out = next(part for k, part in enumerate(model.parts) if k not in dense)
+        name = left_out.family.name
+        if not dense:
+            raise ValueError(
+                f"{name} is not a distribution of the cells, so the model has no density of rows."
+            )
+        alert(
+            f"column {names[left_out.columns[0]]!r} has no density ({name} is not a distribution of the cells), so "
+            'log p(x) is that of the other columns. To include text, score it by a distribution: Text("multinomial").',
+            NoDensityWarning,
+        )
+        return model.select_blocks(dense)
+
     def sample(self, n: int = 1, y: Any = None, random_state: Any = None) -> tuple[Any, Labels]:
         """Draw n rows and their labels from the model; cells have the types of the training columns.
 
         `y` is one label for all rows, or one label per row; None draws the labels from the class prior. The rows are
         returned in a frame of the library that the model was fitted with, in a dict of columns if the model was not
-        fitted to a frame, or in an array for single-family estimators. Columns that the model does not use are missing
-        cells. A multinomial block draws one count per row. For a binary column with a threshold (`binarize`), a 1 is
-        drawn as the threshold plus 1 and a 0 as the threshold.
+        fitted to a frame, or in an array for single-family estimators. Columns that the model does not use and text
+        columns (the model does not know the order of words) are missing cells. A multinomial block draws one count per
+        row. For a binary column with a threshold (`binarize`), a 1 is drawn as the threshold plus 1 and a 0 as the
+        threshold.
 
         >>> from sunrise import NaiveBayes
         >>> model = NaiveBayes().fit({"hair": ["long", "short"] * 9, "n": [0.5, 2.5] * 9}, ["a", "b"] * 9)
@@ -133,11 +154,13 @@ class GenerativeMixin(PredictionMixin):
         library = self._model.schema.library
         return columns if library is None else write.frame(library, columns)
 
-    def mutual_information(self) -> Floats:
+    def mutual_information(self, *, per_row: bool = False) -> Floats:
         """Return the mutual information of each column and the class in bits, computed from the fitted statistics.
 
-        Columns that the model does not use have 0 bits. In a multinomial block the variable of a column is whether one
-        counted unit (token) belongs to the column.
+        Columns that the model does not use have 0 bits. A text column has the bits of its most informative word (is the
+        word in the document or not?), a lower bound on the bits of the document. In a multinomial block the variable of
+        a column is whether one counted unit (token) belongs to the column; with `per_row` its bits are multiplied by
+        the mean number of units of a row (at most the entropy of the class), so that all columns are comparable.
 
         >>> from sunrise import BernoulliNB
         >>> BernoulliNB(alpha=0).fit([[0, 1], [1, 1], [0, 0], [1, 0]], [0, 0, 1, 1]).mutual_information()
@@ -146,14 +169,17 @@ class GenerativeMixin(PredictionMixin):
         self._require_fitted()
         model = self._model
         bits = np.zeros(self.n_features_in_)
-        for part, params in zip(model.parts, model.point_params, strict=True):
-            bits[list(part.columns)] = mutual_information(part.family, params, model.class_prior)
+        for part, params, stats in zip(model.parts, model.point_params, model.blocks, strict=True):
+            bits[list(part.columns)] = column_information(
+                part.family, params, stats, model.class_prior, per_row
+            )
         return bits
 
     def select(self, k: int | None = None, *, min_bits: float | None = None) -> Self:
         """Return the model of the columns with the largest mutual information with the class; the data are not needed.
 
-        The new model has `k` columns, or all columns with at least `min_bits` bits. A model fitted to a frame still
+        The new model has `k` columns, or all columns with at least `min_bits` bits per row (see `mutual_information`
+        with `per_row=True`). A model fitted to a frame still
         takes frames with all columns and ignores the removed ones. A model fitted to a matrix takes a matrix of the
         selected columns in their original order; `selected_` has their positions.
 
@@ -162,7 +188,7 @@ class GenerativeMixin(PredictionMixin):
         >>> model.n_features_in_, model.selected_
         (1, array([1]))
         """
-        bits = self.mutual_information()
+        bits = self.mutual_information(per_row=True)
         keep = most_informative(bits, k, min_bits, [j for part in self._model.parts for j in part.columns])
         new: Self = self._copy()
         new._restrict_to(keep, bits)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from numbers import Real
 from typing import Any
 
-from sunrise.estimators.constraints import COMMON, Interval, StrOptions
+from sunrise.estimators.constraints import COMMON, OWN, Interval, StrOptions, check_estimate
 from sunrise.estimators.fitted_attribute import FittedAttribute
 from sunrise.estimators.single_family import SingleFamilyEstimator
 from sunrise.families.kernel import Kernel
@@ -37,6 +37,12 @@ class KernelNB(SingleFamilyEstimator):
     class_prior : array-like, dict, "fitted" or "uniform", default="fitted"
         Class probabilities: estimated from the data ("fitted"), equal ("uniform"), given in the order of `classes_`, or
         given as a dict from label to probability.
+    estimate : {"mean", "mle"}, default="mean"
+        "mean" mixes the density of each class with that of all classes, which counts as one row; "mle" does not. A
+        density has no parameters with a posterior, so "map" and "predictive" are errors.
+    calibrate : {"temperature", "columns"} or None, default=None
+        Calibrate the probabilities on leave-one-out scores of the training rows, with one weight for all columns or one
+        weight for each column: see `sunrise.NaiveBayes`.
     class_weight : dict, "balanced" or None, default=None
         Class weights: the weight of a class multiplies the weights of its rows. "balanced" gives every class the same
         total weight.
@@ -68,6 +74,7 @@ class KernelNB(SingleFamilyEstimator):
         "boundary": [StrOptions({"reflect", "log"})],
         "grid": [tuple, list, None],
         "class_prior": ["array-like", dict, StrOptions({"fitted", "uniform"})],
+        **OWN,
         **COMMON,
     }
 
@@ -85,6 +92,8 @@ class KernelNB(SingleFamilyEstimator):
         boundary: str = "reflect",
         grid: Any = None,
         class_prior: Any = "fitted",
+        estimate: str = "mean",
+        calibrate: str | None = None,
         class_weight: Any = None,
         n_jobs: int | None = None,
     ) -> None:
@@ -95,10 +104,13 @@ class KernelNB(SingleFamilyEstimator):
         self.boundary = boundary
         self.grid = grid
         self.class_prior = class_prior
+        self.estimate = estimate
+        self.calibrate = calibrate
         self.class_weight = class_weight
         self.n_jobs = n_jobs
 
     def _settings(self) -> Settings:
+        check_estimate("KernelNB", self.estimate, ("mean", "mle"))
         bounds = self.lower, self.upper, self.boundary
         family = Kernel(self.bandwidth, *bounds, self.grid, shared_bandwidth=self.shared_bandwidth)
-        return Settings(family, self.class_prior, self.class_weight, self.n_jobs)
+        return Settings(family, self.class_prior, self.class_weight, self.n_jobs, estimate=self.estimate)

@@ -93,7 +93,7 @@ class MultinomialNB(DiscreteNB):
         return Settings(family, self._prior(), self.class_weight, self.n_jobs)
 
     @classmethod
-    def from_parameters(
+    def from_parameters(  # type: ignore[override]
         cls,
         feature_prob: ArrayLike,
         *,

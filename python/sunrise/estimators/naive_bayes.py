@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 from sunrise.estimators.constraints import COMMON, UNLABELLED, StrOptions
 from sunrise.estimators.fitted_attribute import FittedAttribute
 from sunrise.estimators.generative import GenerativeMixin
+from sunrise.estimators.given_parameters import given_parameters
+from sunrise.estimators.mixed_parameters import schema_and_blocks
 from sunrise.estimators.reliability import ReliabilityMixin
 from sunrise.estimators.summary import SummaryMixin
+from sunrise.estimators.words import WordsMixin
 from sunrise.families.base import ESTIMATES, Family
 from sunrise.model.settings import Settings
+from sunrise.statistics.model import Stats
 
 
-class NaiveBayes(GenerativeMixin, ReliabilityMixin, SummaryMixin):
+class NaiveBayes(GenerativeMixin, ReliabilityMixin, WordsMixin, SummaryMixin):
     """Naive Bayes for tables with columns of different types: numbers, counts, booleans, categories and text.
 
     X may be a pandas, polars or pyarrow table, any object with the Arrow PyCapsule interface, a dict of columns, an
@@ -137,6 +141,50 @@ class NaiveBayes(GenerativeMixin, ReliabilityMixin, SummaryMixin):
         return Settings(
             self.families, self.class_prior, self.class_weight, self.n_jobs, self.unseen, self.estimate
         )
+
+    @classmethod
+    def from_parameters(
+        cls, parameters: dict[Any, Any], *, classes: Any, class_prior: Any = None, rows: float | None = None
+    ) -> Self:
+        """Return a model with given parameters, for example published or expert numbers, without data.
+
+        Parameters
+        ----------
+        parameters : dict
+            Maps every column to a pair: the name of a family, and a dict with its parameters under the names that
+            `parameters_` shows: "mean" and "sd" (gaussian), "log mean" and "log sd" (lognormal), "yes" (bernoulli),
+            "rate" (poisson, exponential), "p" (geometric), "shape" and "rate" (gamma), "a" and "b" (beta), "direction"
+            and "concentration" (vonmises), "mean" and "size" (negative_binomial), "rate" and "zeros"
+            (zero_inflated_poisson), or the levels (categorical). A tuple of columns maps to "multinomial" and the share
+            of each column. A parameter is one number for all classes, one per class in the order of `classes`, or a
+            dict by class.
+        classes : array-like
+            The class labels.
+        class_prior : array-like, dict or None, default=None
+            Class probabilities in the order of `classes` or by label; None gives all classes the same.
+        rows : float or None, default=None
+            Number of training rows that the parameters are worth. Without it the model predicts, explains and samples,
+            but cannot be updated or merged.
+
+        A category that is not among the given levels is ignored. The model is not calibrated.
+
+        >>> from sunrise import NaiveBayes
+        >>> model = NaiveBayes.from_parameters(
+        ...     {"age": ("gaussian", {"mean": [40, 60], "sd": 10}), "smoker": ("bernoulli", {"yes": [0.2, 0.5]})},
+        ...     classes=["well", "sick"], class_prior=[0.9, 0.1])
+        >>> model.predict_proba({"age": 60, "smoker": None}).round(3)  # log-odds log(1/9) + 2
+        array([[0.451, 0.549]])
+        """
+        if cls._settings is not NaiveBayes._settings:
+            raise TypeError(f"{cls.__name__} cannot be made from parameters. Use NaiveBayes.from_parameters.")
+        given = given_parameters(classes, class_prior, rows)
+        schema, blocks = schema_and_blocks(parameters, given)
+        model = cls(schema.families, estimate="mle", unseen="ignore", calibrate=None)
+        model.__dict__["_fixed"] = not given.updatable
+        model._name_columns(schema)
+        stats = Stats(given.classes, given.rows, given.class_weight, blocks)
+        model._set_state(model._checked_settings(), schema, stats, announced=None)
+        return model
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

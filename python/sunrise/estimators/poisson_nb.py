@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sunrise.estimators.constraints import COMMON, Interval, StrOptions
+from sunrise.estimators.constraints import COMMON, OWN, Interval, StrOptions
 from sunrise.estimators.fitted_attribute import FittedAttribute
 from sunrise.estimators.given_parameters import given_parameters
 from sunrise.estimators.single_family import SingleFamilyEstimator
@@ -32,6 +32,12 @@ class PoissonNB(SingleFamilyEstimator):
     class_prior : array-like, dict, "fitted" or "uniform", default="fitted"
         Class probabilities: estimated from the data ("fitted"), equal ("uniform"), given in the order of `classes_`, or
         given as a dict from label to probability.
+    estimate : {"mean", "map", "mle", "predictive"}, default="mean"
+        Estimate of the rates: posterior mean, posterior mode, maximum likelihood without the prior, or no point
+        estimate: "predictive" integrates the rates out, which gives negative binomial distributions.
+    calibrate : {"temperature", "columns"} or None, default=None
+        Calibrate the probabilities on leave-one-out scores of the training rows, with one weight for all columns or one
+        weight for each column: see `sunrise.NaiveBayes`.
     class_weight : dict, "balanced" or None, default=None
         Class weights: the weight of a class multiplies the weights of its rows. "balanced" gives every class the same
         total weight.
@@ -62,6 +68,7 @@ class PoissonNB(SingleFamilyEstimator):
         "prior_shape": [Interval(Real, 0, None, closed="left")],
         "prior_rate": [Interval(Real, 0, None, closed="left")],
         "class_prior": ["array-like", dict, StrOptions({"fitted", "uniform"})],
+        **OWN,
         **COMMON,
     }
 
@@ -73,21 +80,25 @@ class PoissonNB(SingleFamilyEstimator):
         prior_shape: float = 1.0,
         prior_rate: float = 1.0,
         class_prior: Any = "fitted",
+        estimate: str = "mean",
+        calibrate: str | None = None,
         class_weight: Any = None,
         n_jobs: int | None = None,
     ) -> None:
         self.prior_shape = prior_shape
         self.prior_rate = prior_rate
         self.class_prior = class_prior
+        self.estimate = estimate
+        self.calibrate = calibrate
         self.class_weight = class_weight
         self.n_jobs = n_jobs
 
     def _settings(self) -> Settings:
         family = Poisson(self.prior_shape, self.prior_rate)
-        return Settings(family, self.class_prior, self.class_weight, self.n_jobs)
+        return Settings(family, self.class_prior, self.class_weight, self.n_jobs, estimate=self.estimate)
 
     @classmethod
-    def from_parameters(
+    def from_parameters(  # type: ignore[override]
         cls,
         rate: ArrayLike,
         *,

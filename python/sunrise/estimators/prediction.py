@@ -2,30 +2,35 @@
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
+from typing import Any, ClassVar, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 
 from sunrise import _native
+from sunrise._common import labels
 from sunrise._common.arrays import Floats
 from sunrise._common.warnings import ImpossibleRowWarning, StaleCalibrationWarning, alert
 from sunrise.data import write
 from sunrise.data.blocks import Batch
 from sunrise.data.errors import refuse_cell
-from sunrise.data.labels import encode_arrow_labels, encode_labels, is_name, label_column
+from sunrise.data.labels import encode_labels, is_name, label_column
+from sunrise.data.weights import weights
 from sunrise.engines import array
 from sunrise.estimators.base import Estimator
 from sunrise.inference.explain import Explanation
 from sunrise.inference.linear_form import LinearForm
-from sunrise.model.encode_rows import count_unusable
+from sunrise.model.encode_rows import count_unusable, encode_rows
 from sunrise.model.fitted import FittedModel
 from sunrise.model.score import score_rows
 
 
 class PredictionMixin(ClassifierMixin, Estimator):  # type: ignore[misc]
     """predict and its variants, score, check, explain and to_linear."""
+
+    #: False if X is a matrix without a label column, so that y cannot be the name of a column.
+    _finds_labels_by_name: ClassVar[bool] = True
 
     def predict(self, X: Any, as_frame: bool = False) -> Any:
         """Return the most probable class of every row; of equally probable classes, the first in `classes_`.
@@ -58,14 +63,18 @@ class PredictionMixin(ClassifierMixin, Estimator):  # type: ignore[misc]
         return write.frame_like(X, dict(zip(self.classes_.tolist(), values.T, strict=True)))
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return the accuracy on rows X with labels y; y may be the name of the label column of X."""
-        table = self._read_table(X, fitting=False)
-        if is_name(y, table):
-            classes, codes = encode_labels(type(self).__name__, label_column(X, table, y), table.n_rows)
-            X, y = table.without(y), classes[codes]
-        elif (encoded := encode_arrow_labels(y, table.n_rows)) is not None:
-            y = encoded[0][encoded[1]]
-        return float(super().score(X, y, sample_weight))
+        """Return the accuracy on rows X with labels y, which may be all labels that `fit` takes.
+
+        y may be the name of the label column of X. A label that did not occur in fit is never predicted.
+        """
+        self._require_fitted()
+        who, table = type(self).__name__, self._read_table(X, fitting=False)
+        if self._finds_labels_by_name and is_name(y, table):
+            table, y = table.without(y), label_column(X, table, y)
+        classes, codes = encode_labels(who, y, table.n_rows)
+        batch, _ = encode_rows(table, self._model, release=True)
+        correct = self._scored(batch, None, self._model) == labels.locate(self.classes_, classes)[codes]
+        return float(np.average(correct, weights=weights(sample_weight, table.n_rows)))
 
     def _score(self, X: Any, output: str | None) -> NDArray[Any]:
         return self._scored(self._encode(X)[0], output, self._model)
@@ -162,6 +171,9 @@ class PredictionMixin(ClassifierMixin, Estimator):  # type: ignore[misc]
 
     def to_linear(self) -> LinearForm:
         """Return the model as a linear classifier: w . phi(x) + b is the joint log score.
+
+        Kernel densities, Laplace columns, Dirichlet-compound multinomials and `estimate="predictive"` are not linear;
+        the error names their columns.
 
         >>> from sunrise import MultinomialNB
         >>> line = MultinomialNB().fit([[0, 3, 1], [1, 0, 2]], [0, 1]).to_linear()

@@ -97,7 +97,7 @@ class ReliabilityMixin(LearningMixin):
         The parameters are drawn `n_draws` times from their posterior. Class probabilities are drawn, too, if they were
         estimated from the data (under a uniform prior). The interval has equal tails and refers to the calibrated
         probability; the calibration itself is kept fixed. Columns without a conjugate posterior (gamma, beta, von
-        Mises) use their point estimates.
+        Mises, text scored by "odds" or "complement") use their point estimates.
 
         Returns
         -------
@@ -117,12 +117,17 @@ class ReliabilityMixin(LearningMixin):
         if not (isinstance(n_draws, int | np.integer) and n_draws > 0):
             raise ValueError(f"n_draws is {n_draws!r}; it must be a positive integer, for example 1000.")
         batch, _ = self._encode(X)
+        if self.__dict__.get("_fixed"):
+            raise ValueError(
+                f"This {type(self).__name__} was made from parameters without rows=, so they have no posterior. "
+                "Pass from_parameters(..., rows=), the number of training rows that the parameters are worth."
+            )
         model = self._model
-        for part in model.parts:
-            if not part.family.generative:
-                raise ValueError(
-                    f"{part.family.name} is not a distribution of the cells, so its parameters have no posterior."
-                )
+        if model.parts and not any(part.family.generative for part in model.parts):
+            name = model.parts[0].family.name
+            raise ValueError(
+                f"{name} is not a distribution of the cells, so its parameters have no posterior."
+            )
         return intervals(model, batch, tails, int(n_draws), np.random.default_rng(random_state))
 
     @property
@@ -135,7 +140,8 @@ class ReliabilityMixin(LearningMixin):
         for part in model.parts:
             joint = part.family.joint
             for columns in [part.columns] if joint else [(j,) for j in part.columns]:
-                key: Any = tuple(names[j] for j in columns) if joint else names[columns[0]]
+                together = joint and not part.family.reader.own_block
+                key: Any = tuple(names[j] for j in columns) if together else names[columns[0]]
                 weights[key] = float(calibration.weights[columns[0]])
                 if joint:
                     exponents[key] = float(calibration.exponents_of_columns[columns[0]])

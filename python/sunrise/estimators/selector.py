@@ -34,7 +34,7 @@ class InformationSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
     Attributes
     ----------
     bits_ : ndarray of shape (n_features,)
-        Mutual information of each column and the class, in bits.
+        Mutual information of each column and the class, in bits per row.
     feature_names_in_, n_features_in_ : ndarray of str, int
         Names (if the columns have names) and number of the columns.
 
@@ -57,7 +57,7 @@ class InformationSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
     def fit(self, X: Any, y: Any) -> Self:
         """Fit the model and compute the mutual information of every column."""
         model = NaiveBayes() if self.estimator is None else clone(self.estimator)
-        bits = model.fit(X, y).mutual_information()
+        bits = model.fit(X, y).mutual_information(per_row=True)
         self.__dict__.pop("feature_names_in_", None)
         self._selected = most_informative(bits, self.k, self.min_bits)
         self.bits_, self.n_features_in_ = bits, model.n_features_in_

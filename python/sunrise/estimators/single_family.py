@@ -6,7 +6,7 @@ from numbers import Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
 from sunrise._common.arrays import Floats, Positions
@@ -33,8 +33,7 @@ class SingleFamilyEstimator(NaiveBayes):
     _repr_html_inner = BaseEstimator._repr_html_inner
     _repr_mimebundle_ = BaseEstimator._repr_mimebundle_
 
-    # X is a matrix without a label column, so y cannot be a column name.
-    score = ClassifierMixin.score
+    _finds_labels_by_name = False
 
     def _read_table(self, X: Any, fitting: bool) -> Frame:
         """Read a table of numbers; scikit-learn validates the names and the number of columns."""

@@ -69,7 +69,7 @@ class Summary:
         for part, described, block in zip(model.parts, model.descriptions, stats.blocks, strict=True):
             observed = block.observed[:: len(part.family.fit_support.views)]
             for k, j in enumerate(part.columns):
-                missing = total - int(observed[k])
+                missing = max(0, total - int(observed[k]))  # given parameters count a row for every level
                 choice = model.schema.choices[j]
                 columns[j] = ColumnSummary(
                     names[j], part.family.name, choice.reason, missing, described[k], choice.scores or {}

@@ -5,42 +5,25 @@ from __future__ import annotations
 from collections.abc import Iterable
 from numbers import Integral, Real
 from os import PathLike
-from typing import Any, NamedTuple, cast
+from typing import Any
 
-import numpy as np
-
-from sunrise._common import labels
-from sunrise._common.arrays import Floats
-from sunrise.data.blocks import WordsBlock
 from sunrise.data.column import Column
 from sunrise.data.frame import Frame
-from sunrise.estimators.constraints import COMMON, UNLABELLED, Interval, StrOptions
+from sunrise.estimators.constraints import COMMON, OWN, UNLABELLED, Interval, StrOptions, check_estimate
 from sunrise.estimators.naive_bayes import NaiveBayes
-from sunrise.families.base import FAMILIES, Family
-from sunrise.families.bernoulli import Bernoulli
+from sunrise.families.base import ESTIMATES, FAMILIES, Family
 from sunrise.families.smoothing import Alpha
 from sunrise.families.text import MODELS, Text
-from sunrise.families.text_reader import count_words
-from sunrise.forms.linear import Linear
-from sunrise.model.score import row_factors
 from sunrise.model.settings import Settings
-from sunrise.selection.mutual_information import mutual_information
-from sunrise.statistics.sums import Sums
 from sunrise.text.counter import WordCounter
 from sunrise.text.texts import lines_of
 
-
-class WordEvidence(NamedTuple):
-    """The contribution of one word to the log-odds of one class against another.
-
-    `times` is the number of occurrences that `evidence` refers to; `documents` maps each class to the number of its
-    training documents that contain the word.
-    """
-
-    word: str
-    evidence: float
-    times: int
-    documents: dict[Any, int]
+#: Estimates of the models that do not have all of them.
+_ESTIMATES = {
+    "odds": ("mean", "mle"),
+    "complement": ("mean", "map", "mle"),
+    "dirichlet_multinomial": ("mean", "mle"),
+}
 
 
 class TextNB(NaiveBayes):
@@ -87,6 +70,10 @@ class TextNB(NaiveBayes):
     class_prior : "fitted", "uniform", array-like or dict, default="fitted"
         Class probabilities: estimated from the data ("fitted"), equal ("uniform"), given in the order of `classes_`, or
         given as a dict from label to probability.
+    estimate : {"mean", "map", "mle", "predictive"}, default="mean"
+        Estimate of the word probabilities: posterior mean, posterior mode, maximum likelihood (alpha 0), or no point
+        estimate: "predictive" integrates the probabilities out, which needs plain counts. "multinomial" and "bernoulli"
+        have all four, "complement" has no "predictive", "odds" and "dirichlet_multinomial" have "mean" and "mle" only.
     calibrate : {"auto", "temperature", "columns"} or None, default="auto"
         Calibrate the probabilities on leave-one-out scores of the training documents. "auto" is "temperature", which
         has an exponent of the document length, or None with few documents: see `sunrise.NaiveBayes`.
@@ -126,6 +113,7 @@ class TextNB(NaiveBayes):
         "max_df": [Interval(Real, 0, None, closed="neither")],
         "max_features": [Interval(Integral, 1, None, closed="left"), None],
         "class_prior": ["array-like", dict, StrOptions({"fitted", "uniform"})],
+        "estimate": OWN["estimate"],
         "calibrate": [StrOptions({"auto", "temperature", "columns"}), None],
         **UNLABELLED,
         **COMMON,
@@ -152,6 +140,7 @@ class TextNB(NaiveBayes):
         max_df: Any = 1.0,
         max_features: int | None = None,
         class_prior: Any = "fitted",
+        estimate: str = "mean",
         calibrate: str | None = "auto",
         unlabelled: str = "error",
         unlabelled_weight: Any = "auto",
@@ -176,6 +165,7 @@ class TextNB(NaiveBayes):
         self.max_df = max_df
         self.max_features = max_features
         self.class_prior = class_prior
+        self.estimate = estimate
         self.calibrate = calibrate
         self.unlabelled = unlabelled
         self.unlabelled_weight = unlabelled_weight
@@ -203,10 +193,18 @@ class TextNB(NaiveBayes):
             self.max_features,
             counter,
         )
-        return Settings(family, self.class_prior, self.class_weight, self.n_jobs)
+        if self.estimate == "predictive" and not family.generative:
+            raise ValueError(
+                'estimate="predictive" integrates over the probabilities of whole words. Leave out tf, length, idf and '
+                "total, or use another estimate."
+            )
+        return Settings(family, self.class_prior, self.class_weight, self.n_jobs, estimate=self.estimate)
 
     def _words_family(self) -> Family:
         """Return the family that scores the words."""
+        check_estimate(
+            f"TextNB with the model {self.model!r}", self.estimate, _ESTIMATES.get(self.model, ESTIMATES)
+        )
         settings: dict[str, Any] = {} if self.alpha is None else {"alpha": Alpha.given(self.alpha)}
         if self.norm:
             settings["norm"] = True
@@ -236,117 +234,9 @@ class TextNB(NaiveBayes):
         n = len(X)
         return Frame(("text",), n, lambda j: Column("text", "level", n, texts=X), is_named=False)
 
-    def words(
-        self, label: Any, top: int = 10, against: Any = None, speaking: str = "for"
-    ) -> list[WordEvidence]:
-        """Return the `top` words with the strongest evidence for a class; with speaking="against", against the class.
-
-        The evidence is that of one occurrence of the word, in log-odds of the class against all other classes (against
-        the mean of their weights, for models other than "odds"), or against the one class given as `against`.
-
-        >>> from sunrise import TextNB
-        >>> texts = ["free prize now", "call now for a free prize", "see you at lunch", "lunch at noon then"]
-        >>> model = TextNB().fit(texts, ["spam", "spam", "ham", "ham"])
-        >>> [entry.word for entry in model.words("ham", top=2)]
-        ['noon', 'see']
-        """
-        self._require_fitted()
-        if speaking not in ("for", "against"):
-            raise ValueError(f'speaking is {speaking!r}; it must be "for" or "against".')
-        weights = self._weights
-        k = labels.place_of(label, self.classes_)
-        evidence = weights[k]
-        if against is not None:
-            evidence = evidence - weights[labels.place_of(against, self.classes_)]
-        elif self.model != "odds" and len(weights) > 1:
-            evidence = evidence - np.delete(weights, k, axis=0).mean(axis=0)
-        sign = 1.0 if speaking == "for" else -1.0
-        strength = sign * evidence
-        strongest = np.argsort(-strength, kind="stable")[:top]
-        return [self._word_evidence(int(j), float(evidence[j]), 1) for j in strongest if strength[j] > 0]
-
-    def explain_words(
-        self, text: str, of: Any = None, against: Any = None, top: int | None = None
-    ) -> list[WordEvidence]:
-        """Return the evidence of every known word of a document for one class against another, strongest first.
-
-        The classes are `of` and `against`; by default the most probable class and the next most probable one. The
-        evidence of all words, the log-odds of the class prior and the offsets of the calibration sum to the log-odds of
-        the two classes. With model="bernoulli", absent words count, too: the last entry, with an empty word, is their
-        total evidence.
-
-        >>> from sunrise import TextNB
-        >>> texts = ["free prize now", "call now for a free prize", "see you at lunch", "lunch at noon then"]
-        >>> model = TextNB().fit(texts, ["spam", "spam", "ham", "ham"])
-        >>> [(entry.word, entry.times) for entry in model.explain_words("free free lunch", of="spam", against="ham")]
-        [('free', 2), ('lunch', 1)]
-        """
-        batch, _ = self._encode([text])
-        model, block = self._model, cast(WordsBlock, batch.blocks[0])
-        family = cast(Text, model.parts[0].family)
-        if model.forms[0].kind != "linear":
-            raise ValueError(
-                f'{family.model.name} has no weights of single words. Use another model, such as "odds".'
-            )
-        score = self._scored(batch, "joint", model)[0]
-        order = np.argsort(-score, kind="stable").tolist()
-        positive = order[0] if of is None else labels.place_of(of, self.classes_)
-        negative = (
-            next((k for k in order if k != positive), positive)
-            if against is None
-            else labels.place_of(against, self.classes_)
-        )
-        factor = row_factors(model, batch).get(0, np.ones(1))[0]
-        weights = self._weights
-        evidence = block.data * (weights[positive] - weights[negative])[block.indices] * factor
-        counts = count_words(Column("text", "level", 1, texts=[text]), family, model.lookups[0], 1).data
-        strongest = np.argsort(-np.abs(evidence), kind="stable")[:top]
-        entries = [
-            self._word_evidence(int(block.indices[i]), float(evidence[i]), int(counts[i])) for i in strongest
-        ]
-        base = cast(Linear, model.forms[0]).base
-        if base is not None:
-            absent = float((base[positive] - base[negative]).sum() * factor)
-            entries.append(WordEvidence("", absent, 0, {}))
-        return entries
-
-    def informative_words(self, top: int = 10) -> list[tuple[str, float]]:
-        """Return the `top` words whose presence has the largest mutual information with the class, in bits.
-
-        >>> from sunrise import TextNB
-        >>> texts = ["free prize now", "call now for a free prize", "see you at lunch", "lunch at noon then"]
-        >>> model = TextNB().fit(texts, ["spam", "spam", "ham", "ham"])
-        >>> [word for word, bits in model.informative_words(top=3)]
-        ['at', 'free', 'lunch']
-        """
-        self._require_fitted()
-        stats = self._model.blocks[0]
-        if len(stats.words) == 0:
-            return []
-        presence = Bernoulli(1.0)
-        documents = np.broadcast_to(stats.documents[:, None], stats.documents_with_word.shape)
-        sums = Sums(documents, documents.astype(float), stats.documents_with_word.astype(float))
-        bits = mutual_information(
-            presence, presence.params(sums, documents[:, 0].astype(float)), self._model.class_prior
-        )
-        used = ~np.isnan(cast(Text, self._model.parts[0].family).weight_to_apply)
-        best = np.argsort(np.where(used, -bits, np.inf), kind="stable")[: min(top, int(used.sum()))]
-        return [(str(stats.words[j]), float(bits[j])) for j in best]
+    def sample(self, n: int = 1, y: Any = None, random_state: Any = None) -> Any:
+        """Raise ValueError: the model knows which words documents have, not their order."""
+        raise ValueError("no documents can be drawn: the model knows which words they have, not their order.")
 
     def _columns(self) -> list[str]:
         return ["text"]
-
-    @property
-    def _weights(self) -> Floats:
-        """Calibrated weights of the words: classes x words."""
-        if self._model.forms[0].kind != "linear":
-            raise ValueError(
-                f'{self.model} has no weights of single words. Use another model, such as "odds".'
-            )
-        return np.asarray(cast(Linear, self._model.forms[0]).x)
-
-    def _word_evidence(self, j: int, evidence: float, count: int) -> WordEvidence:
-        """Return the evidence of word j with its numbers of documents."""
-        stats: Any = self._model.blocks[0]
-        documents = dict(zip(self.classes_.tolist(), stats.documents_with_word[:, j].tolist(), strict=True))
-        return WordEvidence(str(stats.words[j]), evidence, count, documents)

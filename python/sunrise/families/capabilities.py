@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 
-from sunrise._common.arrays import Floats
+from sunrise._common.arrays import Floats, Mask
 from sunrise.data.profile import ColumnProfile
 
 if TYPE_CHECKING:
@@ -41,6 +41,14 @@ class HasEvidence(Protocol):
 
         NaN where the prior is not proper.
         """
+
+
+@runtime_checkable
+class Documents(Protocol):
+    """A family of documents, whose words may be present or absent."""
+
+    def presence(self, stats: Any) -> tuple[_Base, Any, Mask]:
+        """Family and parameters of the presence of each word, and which words are used."""
 
 
 @runtime_checkable

@@ -20,7 +20,7 @@ from sunrise.statistics.sums import Sums
 from sunrise.statistics.support import WHOLE_COUNTS, Support
 from sunrise.statistics.terms import Term, X
 
-SQUARE = Term("x squared", lambda x: x * x)
+SQUARE = Term("x squared", np.square)
 
 #: Means and relative differences below this are within the rounding error.
 SMALL = 1e-9

@@ -121,6 +121,10 @@ class Reader(ABC):
 
     # For people.
 
+    def unused(self, family: Any) -> str | None:
+        """Why a fitted block of this family says nothing about the class; None if it does, or if that is plain."""
+        return None
+
     def count_unusable(self, column: Column, family: Any, form: Any, lookup: Any, at: int) -> tuple[int, int]:
         """Return how many cells of a column are missing, and how many hold unseen levels."""
         x = numbers(column, family).numbers()

@@ -100,6 +100,11 @@ class Smoothed(_Base):
         object.__setattr__(self, "alpha", Alpha.given(self.alpha))
         if self.alpha.levels is not None and LEVEL not in self.terms:
             raise ValueError(f"alpha is given by level, and {self.name} has no levels. Give alpha a number.")
+        if self.alpha.by_evidence and not self.generative:
+            raise ValueError(
+                f'alpha is "evidence", and {self.name} has no evidence (marginal likelihood): its scores are not '
+                "log-probabilities. Give alpha a number."
+            )
 
     def check(self, n_columns: int, n_classes: int | None = None) -> None:
         """Raise if alpha does not fit the number of columns."""
@@ -115,7 +120,4 @@ class Smoothed(_Base):
 
     def counts_of_counts(self, stats: Any) -> CountsOfCounts:
         """The counts of the Dirichlet-multinomial draws whose marginal likelihood chooses alpha."""
-        raise ValueError(
-            f"{self.name} has no evidence (marginal likelihood): its scores are not log-probabilities. "
-            "Give alpha a number."
-        )
+        raise NotImplementedError(f"{self.name} does not say which counts choose alpha")

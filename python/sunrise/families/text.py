@@ -12,12 +12,14 @@ from sunrise._common.arrays import Codes, Floats, Mask
 from sunrise.data.blocks import SparseBlock
 from sunrise.data.profile import ColumnProfile
 from sunrise.families.base import FAMILIES, Family, Problem
+from sunrise.families.bernoulli import Bernoulli, BernoulliParams
 from sunrise.families.capabilities import Candidate, HasEvidence
 from sunrise.families.left_out import Cells, RowsLeftOut, score_sparse_rows
 from sunrise.families.smoothing import Alpha
 from sunrise.families.text_reader import TEXT
 from sunrise.forms.base import Form
 from sunrise.forms.linear import Linear
+from sunrise.statistics.sums import Sums
 from sunrise.statistics.support import Support
 from sunrise.statistics.terms import Term
 from sunrise.text.counter import WordCounter
@@ -234,7 +236,8 @@ class Text(Candidate, Family):
             new = self.with_settings(word_weight=self.word_weights(documents, n))
         if np.isnan(new.weight_to_apply).all() or not _needs_resolving(new.model):
             return new
-        return new.with_settings(model=new.model.resolve(new._counts(stats), again))
+        model = new.model.resolve(new._counts(stats), again)
+        return new.with_settings(model=model, chosen=model.chosen)
 
     @property
     def weight_to_apply(self) -> Floats:
@@ -329,15 +332,16 @@ class Text(Candidate, Family):
         """The base measure of the model of the words."""
         return np.asarray(self.model.log_base_measure(x))
 
-    def outcomes(self, params: TextParams) -> Floats:
-        """Raise: the outcomes of a whole document cannot be enumerated."""
-        raise ValueError(
-            "mutual information is not available for whole documents. Use TextNB.informative_words for single words."
-        )
+    def presence(self, stats: Any) -> tuple[Bernoulli, BernoulliParams, Mask]:
+        """The presence of each word in a document: Bernoulli with Laplace smoothing, whatever scores the words."""
+        family = Bernoulli(1.0, estimate="mean")
+        documents = np.broadcast_to(stats.documents[:, None], stats.documents_with_word.shape)
+        sums = Sums(documents, documents.astype(float), stats.documents_with_word.astype(float))
+        return family, family.params(sums, documents[:, :1].astype(float)), ~np.isnan(self.weight_to_apply)
 
     def sample(self, params: TextParams, y: Codes, rng: np.random.Generator) -> Floats:
-        """Raise: the model does not know the order of words."""
-        raise ValueError("no documents can be drawn: the model knows which words they have, not their order.")
+        """Missing documents: the model knows which words documents have, not their order."""
+        return np.full((len(y), 1), np.nan)
 
     def describe(self, params: TextParams) -> list[dict[str, Floats]]:
         """Number of words that are scored."""

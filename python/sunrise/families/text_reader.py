@@ -49,6 +49,20 @@ class TextReader(Reader):
         counted = count_words(table.read(scoring.columns[0]), family, scoring.lookup, scoring.n_jobs)
         return scaled_counts(counted, family, scoring.n_jobs)
 
+    def unused(self, family: Any) -> str | None:
+        """Why no word is used: the documents have none, or the settings ignore all of them."""
+        if not np.isnan(family.weight_to_apply).all():
+            return None
+        return (
+            "has no word that the model uses, so it says nothing about the class: the prediction is that of the other "
+            "columns and the class prior. The documents are empty or missing, or analyzer, stop_words, min_df, max_df "
+            "and max_features leave no word."
+        )
+
+    def to_cells(self, x: Floats, lookup: Any, at: int, kind: str, whole: bool) -> list[Any]:
+        """None for every row: no documents can be drawn."""
+        return [None] * len(x)
+
     def lookup(self, stats: Any) -> Vocabulary:
         """The vocabulary of the fit."""
         return cast(Vocabulary, stats.vocabulary or Vocabulary(stats.words))

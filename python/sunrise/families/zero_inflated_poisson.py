@@ -24,7 +24,13 @@ from sunrise.statistics.terms import Term, X
 SMALL = 1e-9
 
 #: 1 for a zero, else 0.
-IS_ZERO = Term("x = 0", lambda x: np.where(np.isnan(x), np.nan, np.equal(x, 0.0)))
+
+
+def _is_zero(x: Any) -> Any:
+    return np.where(np.isnan(x), np.nan, np.equal(x, 0.0))
+
+
+IS_ZERO = Term("x = 0", _is_zero)
 
 
 def rate_of(mean: Floats) -> Floats:

@@ -45,7 +45,10 @@ class Pointwise(Readable):
 
     def weights(self, centre: Floats) -> tuple[Floats, Floats]:
         """Raise: the form is not linear."""
-        raise ValueError('a model with estimate="predictive" has no linear form. Use estimate="mean".')
+        raise ValueError(
+            'a density with integrated parameters (estimate="predictive") or with absolute deviations (Laplace) has '
+            'no linear form. Use estimate="mean", or another family.'
+        )
 
     def features(self, x: Any, centre: Floats) -> Any:
         """Raise: the form is not linear."""

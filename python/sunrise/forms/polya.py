@@ -10,7 +10,7 @@ import numpy as np
 
 from sunrise._common.arrays import Floats, Mask
 from sunrise.forms.base import Readable, apply_weight
-from sunrise.numerics.special import log_rising
+from sunrise.numerics.special import log, log_rising
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,6 +56,18 @@ class Polya(Readable):
         share = np.divide(n, length, out=np.zeros_like(n), where=length > 0)
         whole = np.where(total > 0, log_rising(np.where(total > 0, total, 1.0), length), 0.0)
         return apply_weight(log_rising(self.concentration, n) - share * whole, self.weight)
+
+    @property
+    def of_one_count(self) -> Floats:
+        """Score of a row with one count, in each column: classes x columns."""
+        share = self.concentration / np.where(self.total > 0, self.total, 1.0)[:, None]
+        return apply_weight(np.where(self.known, log(share), 0.0), self.weight)
+
+    def embed_columns(self, columns: Mask) -> Polya:
+        """Return the form for a wider block: its columns are at `columns`, and the other columns score 0."""
+        wide, known = np.zeros((len(self.concentration), len(columns))), np.zeros(len(columns), bool)
+        wide[:, columns], known[columns] = self.concentration, self.known
+        return replace(self, concentration=wide, known=known)
 
     def unseen(self, j: int, x: Floats) -> Mask:
         """Return False for every cell: numbers are never unseen levels."""

@@ -119,7 +119,9 @@ class ColumnWeights:
             self._last_curvature[:] = [engine.curvature(*self._data, v[:n], v[n:], self.n_threads)]
             return np.asarray(self._last_curvature[0] + penalty.hessian)
 
-        first = None if start is None or not self._last_curvature else self._last_curvature[0] + penalty.hessian
+        first = (
+            None if start is None or not self._last_curvature else self._last_curvature[0] + penalty.hessian
+        )
         start = self.start() if start is None else start
         return minimise(objective, hessian, start, self._bounds, tolerance, first)
 

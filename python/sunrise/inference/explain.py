@@ -15,14 +15,15 @@ from sunrise.data.frame import Frame
 from sunrise.data.levels import escape_newlines
 from sunrise.engines import array
 from sunrise.model.fitted import FittedModel
-from sunrise.model.score import block_scores, row_factors
+from sunrise.model.score import block_scores, row_factors, says_nothing
 
 
 @dataclass(frozen=True)
 class Explanation:
     """Contribution of every column to the joint log score of every class.
 
-    `contributions` is rows x classes x columns. Its sum over the columns plus the log class prior `prior` is `score`.
+    `contributions` is rows x classes x columns. Its sum over the columns plus the log class prior `prior` (classes) and
+    the class offsets of the calibration `offset` (rows x classes; 0 without calibration) is `score`.
     The difference between the contributions to two classes is the evidence of a column for one class against the
     other, in log-odds. `impossible` (rows x classes x columns) counts values of probability 0, which exclude a class;
     they occur only in a model without smoothing.
@@ -31,6 +32,7 @@ class Explanation:
     contributions: Floats
     impossible: Floats
     prior: Floats
+    offset: Floats
     values: NDArray[Any]
     classes: Labels
     columns: list[str]
@@ -62,12 +64,17 @@ class Explanation:
         if table is not None:
             for j, column in enumerate(map(table.read, range(len(columns)))):
                 values[:, j] = [column.display_value(row) for row in range(batch.n_rows)]
-        return cls(contributions, impossible, model.log_prior, values, model.classes, columns)
+        prior, calibration = model.plain_log_prior, model.calibration
+        offset = np.zeros(len(prior)) if calibration is None else calibration.offsets_of(model.classes)
+        silent = says_nothing(contributions.sum(axis=2))  # these rows have the class prior
+        offset = np.where(silent[:, None], 0.0, offset)
+        return cls(contributions, impossible, prior, offset, values, model.classes, columns)
 
     @property
     def score(self) -> Floats:
         """Joint log score, rows x classes; -inf for an excluded class."""
-        return array.forbid(self.prior + self.contributions.sum(axis=2), self.impossible.sum(axis=2))
+        base = self.prior + self.offset
+        return array.forbid(base + self.contributions.sum(axis=2), self.impossible.sum(axis=2))
 
     def __repr__(self) -> str:
         n, classes, columns = self.contributions.shape
@@ -95,6 +102,9 @@ class Explanation:
             odds = score[best] - score[second]
         lines = [f"{self.classes[best]} rather than {self.classes[second]}: log-odds {odds:+.2f}"]
         lines.append(f"  {self.prior[best] - self.prior[second]:+7.2f}  class prior")
+        offset = self.offset[row, best] - self.offset[row, second]
+        if self.offset[row].any():
+            lines.append(f"  {offset:+7.2f}  calibration offset")
         excess = self.impossible[row, second] - self.impossible[row, best]
         decisive = excess != 0  # the column excludes one of the two classes
         ranked = np.argsort(-np.where(decisive, np.inf, np.abs(evidence)), kind="stable")

@@ -161,6 +161,7 @@ class LeaveOneOut:
         else:
             scores = block_scores(self.model, self.batch, k, self.model.plain_forms[k])
             scores[np.arange(len(scores)), self.y] = self._own_class_scores(k)
+        scores[self.batch.missing_documents(k)] = 0.0
         for i in np.flatnonzero(np.isnan(scores).any(axis=1) & self._is_removable).tolist():
             scores[i] = self._refit_cells(i, k).sum(axis=1)
         return scores
@@ -289,6 +290,7 @@ class LeaveOneOut:
                 n_threads = engines.threads(self.model.n_jobs, len(rows.data) * len(self.model.classes))
                 scores = hook.score(rows, self.y, self.fitted_weight, n_threads)
             if scores is not None:
+                scores[self.batch.missing_documents(k)] = 0.0
                 most = scores.reshape(len(scores), -1).max(axis=1, initial=-np.inf)
                 self._refuse_rows(np.isposinf(most) & (self.fitted_weight > 0))
             self._joint_cache[k] = scores
@@ -316,8 +318,9 @@ class LeaveOneOut:
 
         Both are classes x columns.
         """
-        model, rows = self.model, slice(i, i + 1)
-        part, block = model.parts[k], self.batch.blocks[k]
+        model, rows, part, block = self.model, slice(i, i + 1), self.model.parts[k], self.batch.blocks[k]
+        if self.batch.missing_documents(k)[i]:
+            return (zeros := np.zeros((len(model.classes), len(part.columns)))), zeros
         x = array.read(block, part.family.support, rows)
         views = len(model.classes), len(part.columns), -1
         if LEVEL in part.family.terms:
@@ -361,9 +364,8 @@ class LeaveOneOut:
             self._refuse_row(i)
         if not np.all(family.is_attainable(rest.select_classes(y))):
             self._refuse_row(i)
-        with np.errstate(
-            invalid="ignore", divide="ignore"
-        ):  # a row that was never fitted gives NaN, which the caller refuses
+        # A row that was never fitted gives NaN, which the caller refuses.
+        with np.errstate(invalid="ignore", divide="ignore"):
             return family.form(family.params(rest, class_weight))
 
     def _refuse_rows(self, rows: Mask) -> None:
@@ -388,9 +390,7 @@ class LeaveOneOut:
         """Return accuracy and log loss of the model and of the class prior; rows count by their sample weight."""
         weight = np.ones(len(log_proba)) if self.weight is None else self.weight
         use = (weight > 0) & ~self.is_only_row_of_class
-        rest = self.y[use], weight[use]
-        of_model, of_prior = (
-            accuracy_and_loss(log_p, *rest) for log_p in (log_proba[use], self.log_class_prior(use))
-        )
+        both = log_proba[use], self.log_class_prior(use)
+        of_model, of_prior = (accuracy_and_loss(log_p, self.y[use], weight[use]) for log_p in both)
         n_only_rows = int((self.is_only_row_of_class & (weight > 0)).sum())
         return LooScore(*of_model, *of_prior, int(use.sum()), n_only_rows, method)

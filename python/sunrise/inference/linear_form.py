@@ -49,14 +49,25 @@ class LinearForm:
     def of(cls, model: FittedModel, columns: list[str], read_table: Callable[..., Frame]) -> LinearForm:
         """Return the linear form of a model; `read_table` is the function with which the estimator reads tables."""
         centres, coefs, names, intercept = [], [], [], model.log_prior
+        problems = []
         for part, form, block in zip(model.parts, model.forms, model.blocks, strict=True):
             cell_names = part.family.feature_names(block, [columns[j] for j in part.columns])
             centre = np.broadcast_to(part.family.centre(block), (len(cell_names),)).copy()
-            coef, base = form.weights(centre)
+            try:
+                coef, base = form.weights(centre)
+            except ValueError as error:
+                problems.append((", ".join(repr(columns[j]) for j in part.columns[:5]), error))
+                continue
             centres.append(centre)
             coefs.append(coef)
             names += form.feature_names(cell_names)
             intercept = intercept + base
+        if problems:
+            raise ValueError(
+                "The model is not linear. "
+                + " ".join(f"Column {where}: {error}" for where, error in problems)
+                + " explain() shows the contribution of every column of any model."
+            )
         none = np.empty((len(model.classes), 0))
         centre = np.concatenate([np.empty(0), *centres])
         coef = np.concatenate([none, *coefs], axis=1)

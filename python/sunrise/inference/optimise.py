@@ -48,7 +48,9 @@ def minimise(
                 break
             size /= 2.0
         gain = value - new_value
-        is_reliable = size == 1.0 and 0.35 * decrease <= gain <= 0.65 * decrease  # a quadratic function gains half
+        is_reliable = (
+            size == 1.0 and 0.35 * decrease <= gain <= 0.65 * decrease
+        )  # a quadratic function gains half
         v, value, gradient = new, new_value, new_gradient
         if gain <= tolerance * max(1.0, abs(value)) and (is_fresh or is_reliable):
             break

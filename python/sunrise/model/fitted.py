@@ -128,6 +128,14 @@ class FittedModel:
         new.log_prior = self.plain_log_prior + calibration.offsets_of(self.classes)
         return new
 
+    def select_blocks(self, keep: list[int]) -> FittedModel:
+        """Return the model of some of its blocks; class prior and calibration stay."""
+        new = copy.copy(self)
+        for name in ("parts", "blocks", "supports", "params", "plain_forms", "forms", "lookups"):
+            if name in self.__dict__:
+                new.__dict__[name] = tuple(self.__dict__[name][k] for k in keep)
+        return new
+
     @property
     def has_offsets(self) -> bool:
         """True if calibration adds offsets to the class prior."""

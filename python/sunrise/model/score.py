@@ -62,10 +62,10 @@ def _restore_prior(values: NDArray[Any], model: FittedModel, batch: Batch, outpu
         if best != best_of_prior:
             at = np.flatnonzero(values == best)
             joint, _ = _score_rows(model, batch.select_rows(at), "joint", None)
-            values[at[_says_nothing(joint, model.log_prior)]] = best_of_prior
+            values[at[says_nothing(joint - model.log_prior)]] = best_of_prior
         return
     if output == "joint":
-        silent = _says_nothing(values, model.log_prior)
+        silent = says_nothing(values - model.log_prior)
         values[silent] += model.plain_log_prior - model.log_prior
         return
     with_offsets, prior = (
@@ -77,10 +77,9 @@ def _restore_prior(values: NDArray[Any], model: FittedModel, batch: Batch, outpu
     values[at[silent]] = prior
 
 
-def _says_nothing(joint: Floats, log_prior: Floats) -> Mask:
-    """Return the mask of the rows whose evidence is the same for all classes."""
+def says_nothing(evidence: Floats) -> Mask:
+    """Return the mask of the rows whose evidence (rows x classes) is the same for all classes."""
     with np.errstate(invalid="ignore"):
-        evidence = joint - log_prior
         return np.asarray(np.ptp(evidence, axis=1) <= SILENT * (1.0 + np.abs(evidence[:, 0])))
 
 

@@ -10,7 +10,7 @@ from scipy.special import expit, logit
 
 from sunrise._common.arrays import Floats, Positions
 from sunrise.families.base import Family
-from sunrise.families.capabilities import Continuous, Discrete
+from sunrise.families.capabilities import Continuous, Discrete, Documents
 from sunrise.numerics.special import log, log_sum_exp
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(6)
@@ -48,6 +48,29 @@ def mutual_information(family: Family, params: Any, prior: Floats) -> Floats:
         )
     known = np.broadcast_to(params.known, nats.shape)
     return np.asarray(np.clip(np.where(known, nats, 0.0) / np.log(2.0), 0.0, entropy_bits(prior)))
+
+
+def word_information(family: Documents, stats: Any, prior: Floats) -> Floats:
+    """Return the mutual information of the presence of each word in a document, in bits; NaN for ignored words."""
+    presence, params, used = family.presence(stats)
+    return np.where(used, mutual_information(presence, params, prior), np.nan) if len(used) else np.empty(0)
+
+
+def column_information(
+    family: Family, params: Any, stats: Any, prior: Floats, per_row: bool = False
+) -> Floats:
+    """Return the mutual information of the columns of a block, with `per_row` on the common scale of bits per row.
+
+    A text column has the bits of its most informative word, a lower bound on those of the document. In a block of
+    counts the bits are those of one counted unit; per row they are multiplied by the mean number of units of a row,
+    which is an upper bound, because the units of a row repeat each other in part.
+    """
+    if isinstance(family, Documents):
+        return np.array([np.nan_to_num(word_information(family, stats, prior)).max(initial=0.0)])
+    bits = mutual_information(family, params, prior)
+    if not (per_row and family.joint):
+        return bits
+    return np.minimum(bits * float(stats.pooled().mean.sum()), entropy_bits(prior))
 
 
 def _information(log_p: Floats, prior: Floats) -> Floats:

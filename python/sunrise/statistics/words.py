@@ -75,6 +75,8 @@ class Words(Counts):
         if not isinstance(other, Sums):
             return super().__sub__(other)
         # Leave-one-out subtracts one document as a row of counts over the same words.
+        if other.x.shape[1] == 0:
+            return self  # without words, nothing depends on the number of documents
         removed = np.concatenate([other.rows[:, :1], other.rows * (other.x > 0)], axis=1)
         sums = np.concatenate([other.observed_weight[:, :1], other.x], axis=1)
         rows = self.rows - removed

@@ -1,0 +1,169 @@
+"""Words of text columns: the words of a class, the words of a document, and the words that say most about the class."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sunrise._common import labels
+from sunrise._common.arrays import Floats
+from sunrise.data.blocks import Batch
+from sunrise.data.column import Column
+from sunrise.estimators.base import Estimator
+from sunrise.families.capabilities import Documents
+from sunrise.families.text_reader import count_words, scaled_counts
+from sunrise.forms.base import Form
+from sunrise.model.score import block_scores, row_factors
+from sunrise.selection.mutual_information import word_information
+
+
+class WordEvidence(NamedTuple):
+    """The contribution of one word to the log-odds of one class against another.
+
+    `times` is the number of occurrences that `evidence` refers to; `documents` maps each class to the number of its
+    training documents that contain the word.
+    """
+
+    word: str
+    evidence: float
+    times: int
+    documents: dict[Any, int]
+
+
+class WordsMixin(Estimator):
+    """words, explain_words and informative_words, for the text columns of a model."""
+
+    def words(
+        self, label: Any, top: int = 10, against: Any = None, speaking: str = "for", column: Any = None
+    ) -> list[WordEvidence]:
+        """Return the `top` words with the strongest evidence for a class; with speaking="against", against the class.
+
+        The evidence is that of one occurrence of the word, in log-odds of the class against all other classes (against
+        the mean of their weights, for models other than "odds"), or against the one class given as `against`. In a
+        Dirichlet-multinomial it is the first occurrence in a document; further ones weigh less. `column` is the name of
+        the text column; a model with one text column does not need it.
+
+        >>> from sunrise import TextNB
+        >>> texts = ["free prize now", "call now for a free prize", "see you at lunch", "lunch at noon then"]
+        >>> model = TextNB().fit(texts, ["spam", "spam", "ham", "ham"])
+        >>> [entry.word for entry in model.words("ham", top=2)]
+        ['noon', 'see']
+        """
+        part = self._text_part(column)
+        if speaking not in ("for", "against"):
+            raise ValueError(f'speaking is {speaking!r}; it must be "for" or "against".')
+        weights = _weights_of_one_word(self._model.forms[part])
+        k = labels.place_of(label, self.classes_)
+        evidence = weights[k]
+        family: Any = self._model.parts[part].family
+        if against is not None:
+            evidence = evidence - weights[labels.place_of(against, self.classes_)]
+        elif family.model.name != "odds" and len(weights) > 1:
+            evidence = evidence - np.delete(weights, k, axis=0).mean(axis=0)
+        strength = evidence if speaking == "for" else -evidence
+        strongest = np.argsort(-strength, kind="stable")[:top]
+        return [
+            self._word_evidence(part, int(j), float(evidence[j]), 1) for j in strongest if strength[j] > 0
+        ]
+
+    def explain_words(
+        self, text: str, of: Any = None, against: Any = None, top: int | None = None, column: Any = None
+    ) -> list[WordEvidence]:
+        """Return the evidence of every known word of a document for one class against another, strongest first.
+
+        The classes are `of` and `against`; by default the most probable class and the next most probable one, given
+        this document alone. The evidence of all words is the contribution of the text column to the log-odds of the two
+        classes, as `explain` has it. With "bernoulli" words, absent words count, too: the last entry, with an empty
+        word, is their total evidence. In a Dirichlet-multinomial the words of a document depend on each other: the part
+        of the score that belongs to the document's length is shared among the words by their counts. `column` is the
+        name of the text column; a model with one text column does not need it.
+
+        >>> from sunrise import TextNB
+        >>> texts = ["free prize now", "call now for a free prize", "see you at lunch", "lunch at noon then"]
+        >>> model = TextNB().fit(texts, ["spam", "spam", "ham", "ham"])
+        >>> [(entry.word, entry.times) for entry in model.explain_words("free free lunch", of="spam", against="ham")]
+        [('free', 2), ('lunch', 1)]
+        """
+        part = self._text_part(column)
+        if not isinstance(text, str):
+            raise ValueError(f"text is of type {type(text).__name__}. Pass one document, a string.")
+        model = self._model.select_blocks([part])
+        family: Any = model.parts[0].family
+        document = Column("text", "level", 1, texts=[text])
+        counted = count_words(document, family, model.lookups[0], 1)
+        block = scaled_counts(counted, family, 1)
+        batch, form = Batch(1, (block,)), model.forms[0]
+        factor = row_factors(model, batch).get(0, np.ones(1))[0]
+        score = model.log_prior + factor * block_scores(model, batch, 0, form)[0]
+        order = np.argsort(-score, kind="stable").tolist()
+        positive = order[0] if of is None else labels.place_of(of, self.classes_)
+        negative = (
+            next((k for k in order if k != positive), positive)
+            if against is None
+            else labels.place_of(against, self.classes_)
+        )
+        base = getattr(form, "base", None)
+        if form.kind == "linear":
+            weights = _weights_of_one_word(form)
+            evidence = block.data * (weights[positive] - weights[negative])[block.indices] * factor
+        else:
+            cells = form.cells(block.numbers())[0]
+            evidence = (cells[positive] - cells[negative])[block.indices] * factor
+        strongest = np.argsort(-np.abs(evidence), kind="stable")[:top]
+        entries = [
+            self._word_evidence(part, int(block.indices[i]), float(evidence[i]), int(counted.data[i]))
+            for i in strongest
+        ]
+        if base is not None:
+            absent = float((base[positive] - base[negative]).sum() * factor)
+            entries.append(WordEvidence("", absent, 0, {}))
+        return entries
+
+    def informative_words(self, top: int = 10, column: Any = None) -> list[tuple[str, float]]:
+        """Return the `top` words whose presence has the largest mutual information with the class, in bits.
+
+        `column` is the name of the text column; a model with one text column does not need it.
+
+        >>> from sunrise import TextNB
+        >>> texts = ["free prize now", "call now for a free prize", "see you at lunch", "lunch at noon then"]
+        >>> model = TextNB().fit(texts, ["spam", "spam", "ham", "ham"])
+        >>> [word for word, bits in model.informative_words(top=3)]
+        ['at', 'free', 'lunch']
+        """
+        part = self._text_part(column)
+        family: Any = self._model.parts[part].family
+        stats = self._model.blocks[part]
+        bits = word_information(family, stats, self._model.class_prior)
+        best = np.argsort(-np.nan_to_num(bits, nan=-np.inf), kind="stable")
+        best = best[: min(top, int((~np.isnan(bits)).sum()))]
+        return [(str(stats.words[j]), float(bits[j])) for j in best]
+
+    def _text_part(self, column: Any) -> int:
+        """Return the position of the block of a text column; without a name, of the only text column."""
+        self._require_fitted()
+        names, parts = self._columns(), self._model.parts
+        text = {names[p.columns[0]]: k for k, p in enumerate(parts) if isinstance(p.family, Documents)}
+        if column is None and len(text) == 1:
+            return next(iter(text.values()))
+        if not text:
+            raise ValueError(
+                f'this {type(self).__name__} has no text column. Set the family of a column to "text".'
+            )
+        if column is None:
+            raise ValueError(f"the model has {len(text)} text columns: name one of {list(text)} as column=.")
+        if str(column) not in text:
+            raise ValueError(f"column {column!r} is not a text column of the model. Use one of {list(text)}.")
+        return text[str(column)]
+
+    def _word_evidence(self, part: int, j: int, evidence: float, count: int) -> WordEvidence:
+        """Return the evidence of word j with its numbers of documents."""
+        stats: Any = self._model.blocks[part]
+        documents = dict(zip(self.classes_.tolist(), stats.documents_with_word[:, j].tolist(), strict=True))
+        return WordEvidence(str(stats.words[j]), evidence, count, documents)
+
+
+def _weights_of_one_word(form: Form) -> Floats:
+    """Return the score of one occurrence of each word, classes x words, in a document without other words."""
+    weights: Any = form
+    return np.asarray(weights.x if form.kind == "linear" else weights.of_one_count)
