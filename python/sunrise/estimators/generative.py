@@ -167,6 +167,7 @@ class GenerativeMixin(PredictionMixin):
         new: Self = self._copy()
         new._restrict_to(keep, bits)
         new.__dict__["selected_"] = keep
+        new.__dict__.pop("_kept", None)  # selecting decides which columns are used
         return new
 
     def _restrict_to(self, keep: Positions, bits: Floats) -> None:

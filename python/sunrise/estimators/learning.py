@@ -5,21 +5,21 @@ All of them read a table once, accumulate its statistics, and add them to or sub
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
 
 from sunrise._common import labels
 from sunrise._common.arrays import Codes, Floats, Labels
-from sunrise._common.warnings import DuplicateColumnsWarning, FirstBatchWarning, alert
+from sunrise._common.warnings import DuplicateColumnsWarning, alert
 from sunrise.data.align import align
 from sunrise.data.blocks import Batch, SparseBlock
 from sunrise.data.errors import refuse_no_rows
 from sunrise.data.frame import Frame, frame_of
 from sunrise.data.labels import MissingLabelError, encode_labels, encode_partial_labels, separate_labels
 from sunrise.data.weights import weights
-from sunrise.estimators.base import Estimator
+from sunrise.estimators.stream import StreamMixin, TrainingRows
 from sunrise.inference.calibration import calibration
 from sunrise.inference.em import Em, LabelledRows, SemiSupervised
 from sunrise.inference.leave_one_out import LeaveOneOut
@@ -38,21 +38,7 @@ from sunrise.statistics.model import Stats
 LARGE = 1 << 17
 
 
-@dataclass(frozen=True)
-class TrainingRows:
-    """The rows of one call of fit: the table, the accumulator of its statistics, and the name of the label column."""
-
-    table: Frame
-    accumulator: Accumulator
-    label: Any
-
-    @property
-    def labelled(self) -> TrainingRows:
-        """The same table, accumulated over the rows with a label only."""
-        return replace(self, accumulator=self.accumulator.labelled)
-
-
-class LearningMixin(Estimator):
+class LearningMixin(StreamMixin):
     """fit, partial_fit, forget and merge."""
 
     em_: Em
@@ -72,22 +58,32 @@ class LearningMixin(Estimator):
         with self._unchanged_on_failure():
             settings = self._checked_settings()
             rows = self._read_rows(settings, X, y, sample_weight, fitting=True)
-            schema, stats = self._first_statistics(settings, rows, find_duplicates=True)
-            for name in ("_fixed", "_model", "selected_", "loo_score_", "em_"):
-                self.__dict__.pop(name, None)
-            if rows.accumulator.labels is not None:
-                self._fit_semi_supervised(settings, schema, stats, rows)
-                return self
-            self._set_state(settings, schema, stats, announced=None)
-            if self._calibration_kind() is not None:
-                accumulator, model = rows.accumulator, self._model.uncalibrated
-                batch, _ = encode_rows(rows.table, model)
-                self._recalibrate(
-                    self._leave_one_out_rows(
-                        model, batch, accumulator.classes, accumulator.codes, accumulator.weight
-                    )
-                )
+            self._fit_rows(settings, rows, find_duplicates=True)
         return self
+
+    def _fit_rows(
+        self,
+        settings: Settings,
+        rows: TrainingRows,
+        announced: Labels | None = None,
+        find_duplicates: bool = False,
+    ) -> None:
+        """Fit the model to rows that have been read: the body of `fit`, which streams of few rows use, too."""
+        schema, stats = self._first_statistics(settings, rows, find_duplicates)
+        for name in ("_fixed", "_kept", "_model", "selected_", "loo_score_", "em_"):
+            self.__dict__.pop(name, None)
+        if rows.accumulator.labels is not None:
+            self._fit_semi_supervised(settings, schema, stats, rows)
+            return
+        self._set_state(settings, schema, stats, announced)
+        if self._calibration_kind() is not None:
+            accumulator, model = rows.accumulator, self._model.uncalibrated
+            batch, _ = encode_rows(rows.table, model)
+            self._recalibrate(
+                self._leave_one_out_rows(
+                    model, batch, accumulator.classes, accumulator.codes, accumulator.weight
+                )
+            )
 
     def _fit_semi_supervised(
         self, settings: Settings, schema: Schema, all_stats: Stats, rows: TrainingRows
@@ -109,7 +105,12 @@ class LearningMixin(Estimator):
         """Update the model with more rows; the result is the same as `fit` on all rows so far.
 
         New classes may appear in any batch. If the first call lists all `classes`, they are part of the model from the
-        start, and any other label is an error. Families and bin edges are chosen on the first batch and stay fixed.
+        start, and any other label is an error.
+
+        If the data decide anything (families, bin edges, a calibration), the model keeps the first rows. It chooses
+        again whenever the rows have grown by a quarter; the call that reaches 1,000 rows chooses for the last time and
+        drops the kept rows. `fit` chooses at once and keeps no rows. A column that was constant or empty when its
+        family was chosen is counted, and is used as soon as a second value appears.
 
         >>> from sunrise import GaussianNB
         >>> model = GaussianNB().partial_fit([[0.0], [1.0]], ["a", "b"]).partial_fit([[5.0]], ["c"])
@@ -118,19 +119,11 @@ class LearningMixin(Estimator):
         """
         with self._unchanged_on_failure():
             settings = self._checked_settings()
-            is_first_batch = "_model" not in self.__dict__
             announced = self._announced_classes(classes, settings)
-            if not is_first_batch:
-                schema, previous = self._current_state(settings)
-                self._refuse_fixed_parameters()
-                stats = previous + self._statistics(settings, schema, X, y, sample_weight, announced)
-            else:
-                rows = self._read_rows(settings, X, y, sample_weight)
-                schema, stats = self._first_statistics(settings, rows)
-                self._refuse_unannounced(stats.classes, announced)
-            self._set_state(settings, schema, stats, announced)
-            if is_first_batch:
-                self._warn_if_batch_too_small(schema)
+            self._refuse_fixed_parameters()
+            rows = self._read_rows(settings, X, y, sample_weight, known="_model" in self.__dict__)
+            self._refuse_unannounced(rows.accumulator.classes, announced)
+            self._add_rows(settings, rows, announced)
         return self
 
     def forget(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -146,8 +139,13 @@ class LearningMixin(Estimator):
             settings = self._checked_settings()
             schema, previous = self._current_state(settings)
             self._refuse_fixed_parameters()
+            rows = self._read_rows(settings, X, y, sample_weight, known=True)
+            kept = None
             try:
-                remaining = previous - self._statistics(settings, schema, X, y, sample_weight)
+                if "_kept" in self.__dict__:
+                    kept = self._forget_kept(settings, rows, schema)
+                table = align(rows.table, schema, type(self).__name__)
+                remaining = previous - rows.accumulator.table(table, schema)
             except NeverSeenError as error:
                 raise ValueError(
                     f"These rows cannot be forgotten: {error}. Forget only rows that were fitted."
@@ -157,6 +155,10 @@ class LearningMixin(Estimator):
                 if announced is None and isinstance(settings.class_prior, dict):
                     announced = self.classes_  # the given prior needs all of its classes
                 self._set_state(settings, schema, remaining, announced)
+                if kept is not None:
+                    self._kept = kept
+                    if kept.is_due:
+                        self._renew(settings, kept, announced)
             else:
                 self._set_unfitted()
         return self
@@ -182,15 +184,9 @@ class LearningMixin(Estimator):
                 self.__dict__.update(other.__dict__ | self.get_params(deep=False))
                 self._set_state(settings, *self._current_state(settings), other._announced)
                 return self
-            schema, previous = self._current_state(settings)
             self._refuse_fixed_parameters()
-            other_schema = other._model.schema
-            blocks = schema.aligned(other_schema, other.stats_.blocks)
-            schema = schema.with_levels_of(other_schema)
-            announced = self._announced
-            if announced is not None:
-                announced = labels.union(announced, other.stats_.classes)
-            self._set_state(settings, schema, previous + replace(other.stats_, blocks=blocks), announced)
+            if not self._merge_kept(settings, other):
+                self._merge_statistics(settings, other)
         return self
 
     def __add__(self, other: Self) -> Self:
@@ -288,20 +284,6 @@ class LearningMixin(Estimator):
             choice = Choice(named_family(settings.families), "given for all columns")
         return Schema.whole(choice, len(table.names))
 
-    def _statistics(
-        self,
-        settings: Settings,
-        schema: Schema,
-        X: Any,
-        y: Any,
-        sample_weight: Any,
-        announced: Labels | None = None,
-    ) -> Stats:
-        """Return the statistics of further rows under the schema of the fitted model."""
-        rows = self._read_rows(settings, X, y, sample_weight, known=True)
-        self._refuse_unannounced(rows.accumulator.classes, announced)
-        return rows.accumulator.table(align(rows.table, schema, type(self).__name__), schema)
-
     def _current_state(self, settings: Settings) -> tuple[Schema, Stats]:
         """Return schema and statistics under `settings`; families that determine statistics must not have changed."""
         schema = self._model.schema
@@ -310,53 +292,6 @@ class LearningMixin(Estimator):
                 raise ValueError(f"column {schema.names[part.columns[0]]!r}: {problem}")
         new_schema = schema.with_families(settings.families, type(self).__name__)
         return new_schema, replace(self.stats_, blocks=new_schema.regrouped(schema, self.stats_.blocks))
-
-    def _warn_if_batch_too_small(self, schema: Schema) -> None:
-        """Warn if the first batch has too few cells of a column: its family and bin edges stay fixed afterwards."""
-        names = [
-            name for name, choice in zip(schema.names, schema.choices, strict=True) if choice.is_uninformed
-        ]
-        if names:
-            alert(
-                f"The first batch fixes families and bin edges, and it has too few observed cells in {len(names)} "
-                f"columns, for example {names[0]!r} ({int(self.stats_.rows.sum())} rows in total). Start with a larger "
-                "batch, or pass families=.",
-                FirstBatchWarning,
-            )
-
-    # Classes.
-
-    def _announced_classes(self, classes: Any, settings: Settings) -> Labels | None:
-        """Return the classes that partial_fit was given; a class prior given as a dict lists the classes, too."""
-        announced: Labels | None = self.__dict__.get("_announced")
-        if classes is None and "_model" not in self.__dict__ and isinstance(settings.class_prior, dict):
-            classes = list(settings.class_prior)
-        if classes is None:
-            return announced
-        given = labels.sort(np.atleast_1d(labels.as_array(classes)))
-        if announced is None:
-            known = self.__dict__.get("classes_", given[:0])
-            if (labels.locate(given, known) >= 0).all():
-                return given
-        if announced is None or not np.array_equal(announced, given):
-            raise ValueError(
-                f"`classes={given.tolist()!r}` is not the same as on last call to partial_fit, was: "
-                f"{(self.classes_ if announced is None else announced).tolist()!r}. "
-                "Pass all classes in the first call of partial_fit, or never."
-            )
-        return announced
-
-    @staticmethod
-    def _refuse_unannounced(classes: Labels, announced: Labels | None) -> None:
-        """Raise ValueError if `classes` has a label outside the announced classes."""
-        if announced is None:
-            return
-        unknown = classes[labels.locate(announced, classes) < 0]
-        if len(unknown):
-            raise ValueError(
-                f"The target label(s) {unknown} in y do not exist in the initial classes {announced}. "
-                "Pass all labels as classes= in the first call of partial_fit, or do not pass classes=."
-            )
 
     # Calibration.
 
