@@ -5,7 +5,8 @@ families for numeric columns, in place of rules 5 to 7.
 
 Rows count by their weight; rows of weight 0 are ignored. The first rule that applies decides:
 
-1. A column in which all values are missing or all values are equal is left out.
+1. A column in which all values are missing or all values are equal is left out. It is counted, and wakes up when a
+   second value appears (`sunrise.selection.waking`).
 2. Strings with at least 5 words and 40 characters on average, more than half of them distinct, are text.
 3. Row identifiers are left out: strings in at least 20 rows of which at least 90 % are distinct, and at least 50
    whole numbers that are all distinct and have no large gaps.
@@ -80,9 +81,9 @@ def choose_by_type(j: int, column: Column, accumulator: Accumulator) -> tuple[Ch
 def choice_by_type(column: Column, profile: ColumnProfile) -> Choice:
     """The family of a column with this profile, and why."""
     if profile.cells == 0:
-        return Choice(None, "left out: every cell is missing", is_uninformed=True)
+        return Choice(None, "left out: every cell is missing so far", is_uninformed=True)
     if profile.distinct == 1:
-        return Choice(None, "left out: every cell is the same", is_uninformed=True)
+        return Choice(None, "left out: every cell is the same so far", is_uninformed=True)
     families = _by_rule()
     if (text := families[0]).rule_order == 0 and (reason := text.reason_by_type(profile)):
         return Choice(text(), reason)
