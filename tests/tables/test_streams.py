@@ -139,7 +139,7 @@ def test_where_nothing_is_to_be_decided_no_row_is_kept():
     for model in (
         NaiveBayes("categorical"),
         NaiveBayes(NaiveBayes().fit(X, y).fixed_families_),
-        NaiveBayes({name: "categorical" for name in X}),
+        NaiveBayes(dict.fromkeys(X, "categorical")),
     ):
         assert "kept" not in repr(model.partial_fit(X, y))
     assert not hasattr(sr.GaussianNB().partial_fit(X[["x"]], y), "_kept")
@@ -233,7 +233,7 @@ def test_columns_left_out_by_the_user_are_never_read():
 
 
 def test_classes_may_be_new_announced_or_of_other_types():
-    X, y = mixed(60)
+    X, _ = mixed(60)
     model = NaiveBayes(calibrate="columns").partial_fit(X[:20], ["a", "b"] * 10, classes=["a", "b", "z"])
     model.partial_fit(X[20:], ["b", "a"] * 20)
     assert model.classes_.tolist() == ["a", "b", "z"] and model.predict_proba(X)[:, 2].max() == 0.0
@@ -447,6 +447,46 @@ def test_a_column_that_select_has_dropped_stays_out():
     model = NaiveBayes().fit({"x": rng.normal(y), "z": rng.normal(size=60), "c": [3.0] * 60}, y).select(1)
     model.partial_fit({"x": rng.normal(y), "z": rng.normal(size=60), "c": rng.normal(size=60)}, y)
     assert model.fixed_families_["c"] is None
+
+
+def test_a_sleeping_column_that_the_user_leaves_out_later_stays_out():
+    y = np.arange(40) % 2
+    model = NaiveBayes().fit({"x": np.arange(40.0), "c": [3.0] * 40, "d": [2.0] * 40}, y)
+    model.set_params(families={"c": None})
+    model.partial_fit({"x": np.arange(40.0), "c": np.arange(40.0) / 3, "d": np.arange(40.0) / 7}, y)
+    assert model.fixed_families_["c"] is None and model.fixed_families_["d"] is not None
+
+
+def test_all_rows_of_a_class_can_be_forgotten_before_the_choice():
+    X, y = mixed(90)
+    model = NaiveBayes(calibrate="columns").partial_fit(X, y)
+    model.forget(X[y == "yes"], y[y == "yes"])
+    assert model.classes_.tolist() == ["maybe", "no"]
+    X, y = X[y != "yes"], y[y != "yes"]
+    assert_same(model, NaiveBayes(calibrate="columns").fit(X, y), X)
+
+
+def test_rows_of_weight_zero_are_no_rows():
+    X, y = mixed(60)
+    w = np.arange(60) % 2 * 1.0
+    labels = np.where(w > 0, y, "never")
+    model = NaiveBayes(calibrate="columns").partial_fit(
+        X, labels, classes=["no", "yes", "maybe"], sample_weight=w
+    )
+    assert "30 rows are kept" in repr(model)
+    assert_same(model, NaiveBayes(calibrate="columns").fit(X[w > 0], y[w > 0]), X)
+
+
+@pytest.mark.parametrize(
+    "convert", [list, np.array, pd.Series, pl.Series, pa.array, lambda x: pa.chunked_array([x])]
+)
+def test_documents_of_every_library_are_kept(convert):
+    texts, y = ["sun and sun", None, "rain", "wind and rain", "sun"] * 4, [0, 1, 1, 1, 0] * 4
+    present = [k for k, text in enumerate(texts) if text is not None or convert is not np.array]
+    texts, y = [texts[k] for k in present], [y[k] for k in present]
+    model = TextNB(calibrate="temperature").partial_fit(convert(texts), y).partial_fit(convert(texts), y)
+    whole = TextNB(calibrate="temperature").fit(texts * 2, y * 2)
+    np.testing.assert_allclose(model.predict_proba(texts), whole.predict_proba(texts), rtol=1e-9)
 
 
 def test_a_renewed_choice_does_not_warn():

@@ -6,6 +6,7 @@ The batches may come from different libraries and have different number types. L
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -23,25 +24,24 @@ _CELLS = {"number": "numbers", "bool": "booleans", "level": "strings", "mixed": 
 
 def take_rows(column: Column, rows: Positions) -> Column:
     """Return a copy of some rows of a column, in memory of its own and without objects of its library."""
-    name, kind, n_rows = column.name, column.kind, len(rows)
+    kind, n_rows = column.kind, len(rows)
     if column.texts is not None:
-        documents = list(column.texts)
-        return Column(name, kind, n_rows, texts=[documents[row] for row in rows])
+        documents = _documents(column)
+        return replace(column, n_rows=n_rows, texts=[documents[row] for row in rows])
     if kind == "empty":
-        return Column(name, kind, n_rows, declared=column.declared)
+        return replace(column, n_rows=n_rows)
     if kind in ("level", "mixed"):
-        levels = _take_levels(column.levels, rows)
-        return Column(name, kind, n_rows, known=levels, declared=column.declared, problem=column.problem)
+        return replace(column, n_rows=n_rows, cells=None, known=_take_levels(column.levels, rows))
     if isinstance(column.cells, np.ndarray):
         known = None if column.known is None else _take_levels(column.known, rows)
-        return Column(name, kind, n_rows, column.cells[rows], known)
+        return replace(column, n_rows=n_rows, cells=column.cells[rows], known=known)
     cells, dtype = column.numbers(rows), str(column.cells.dtype)
     if dtype == "Float32":
-        return Column(name, kind, n_rows, cells.astype(np.float32))
-    is_exact = (
-        kind == "bool" or dtype == "Float64" or (dtype.lower().lstrip("u")[:3] == "int" and _small(cells))
-    )
-    return Column(name, kind, n_rows, cells, None if is_exact else _take_levels(column.levels, rows))
+        return replace(column, n_rows=n_rows, cells=cells.astype(np.float32))
+    integers = dtype.lower().lstrip("u").startswith("int")
+    is_exact = kind == "bool" or dtype == "Float64" or (integers and _small(cells))
+    known = None if is_exact else _take_levels(column.levels, rows)
+    return replace(column, n_rows=n_rows, cells=cells, known=known)
 
 
 def join_columns(columns: Sequence[Column]) -> Column:
@@ -51,7 +51,7 @@ def join_columns(columns: Sequence[Column]) -> Column:
         return first
     if any(column.texts is not None for column in columns):
         documents = [document for column in columns for document in _documents(column)]
-        return Column(first.name, "level", n_rows, texts=documents)
+        return replace(first, n_rows=n_rows, cells=None, known=None, texts=documents)
     declared = [column.declared for column in columns if column.declared is not None]
     levels = level_names(dict.fromkeys(name for names in declared for name in names)) if declared else None
     kinds = dict.fromkeys(column.kind for column in columns if column.kind != "empty")
@@ -59,21 +59,22 @@ def join_columns(columns: Sequence[Column]) -> Column:
         columns = [Column(c.name, "empty", c.n_rows) if _is_empty(c) else c for c in columns]
         kinds = dict.fromkeys(column.kind for column in columns if column.kind != "empty")
     if not kinds:
-        return Column(first.name, "empty", n_rows, declared=levels)
+        return replace(first, kind="empty", n_rows=n_rows, cells=None, known=None, declared=levels)
     kind = next(iter(kinds))
+    like = next(column for column in columns if column.kind == kind)
     if len(kinds) > 1 or kind == "mixed":
         problem = next((column.problem for column in columns if column.problem), "") or _mixture(columns)
         return Column(first.name, "mixed", n_rows, known=_join_levels(columns), problem=problem)
     if kind == "level":
-        return Column(first.name, kind, n_rows, known=_join_levels(columns), declared=levels)
-    cells = [c.cells if c.kind == kind else np.full(c.n_rows, np.nan) for c in columns]
-    return Column(
-        first.name,
-        kind,
-        n_rows,
-        np.concatenate(cells),
-        _join_levels(columns) if _needs_names(columns) else None,
-    )
+        return replace(like, n_rows=n_rows, known=_join_levels(columns), declared=levels)
+    cells = [c.cells if c.kind == kind else np.full(c.n_rows, np.nan, _float(like)) for c in columns]
+    known = _join_levels(columns) if _needs_names(columns) else None
+    return replace(like, n_rows=n_rows, cells=np.concatenate(cells), known=known)
+
+
+def _float(column: Column) -> Any:
+    """Return the type of floats in which missing cells can stand beside the cells of a column."""
+    return np.float32 if column.cells.dtype == np.float32 else np.float64
 
 
 def _take_levels(levels: Levels, rows: Positions) -> Levels:
@@ -122,9 +123,9 @@ def _join_levels(columns: Sequence[Column]) -> Levels:
 
 
 def _documents(column: Column) -> list[Any]:
-    """Return the cells of a text column."""
+    """Return the cells of a text column as Python objects."""
     if column.texts is not None:
-        return list(column.texts)
+        return list(column.texts.to_pylist() if hasattr(column.texts, "to_pylist") else column.texts)
     names, codes = column.levels
     return [None if code < 0 else names[code] for code in codes]
 

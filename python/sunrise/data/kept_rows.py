@@ -29,6 +29,12 @@ class _Part:
     codes: Codes
     weight: Floats | None
 
+    @classmethod
+    def of(cls, cells: Any, classes: Labels, codes: Codes, weight: Floats | None) -> _Part:
+        """Return rows with the classes that they have; other classes are dropped."""
+        used, position = np.unique(codes, return_inverse=True)
+        return cls(cells, classes[used], position.astype(np.int32), weight)
+
     @property
     def n_rows(self) -> int:
         return len(self.codes)
@@ -88,7 +94,7 @@ class KeptRows:
                 Column(name, "empty", len(rows)) if j in unread else take_rows(table.read(j), rows)
                 for j, name in enumerate(table.names)
             )
-        part = _Part(cells, classes, codes[rows], None if weight is None else weight[rows])
+        part = _Part.of(cells, classes, codes[rows], None if weight is None else weight[rows])
         return cls(table.names, table.is_named, table.library, label, (part,))
 
     @property
@@ -159,7 +165,7 @@ class KeptRows:
             else whole.cells[rows]
         )
         weight = None if whole.weight is None else whole.weight[rows]
-        return replace(self, parts=(_Part(cells, whole.classes, whole.codes[rows], weight),))
+        return replace(self, parts=(_Part.of(cells, whole.classes, whole.codes[rows], weight),))
 
 
 def _weights(part: _Part) -> Floats:

@@ -122,7 +122,7 @@ class LearningMixin(StreamMixin):
             announced = self._announced_classes(classes, settings)
             self._refuse_fixed_parameters()
             rows = self._read_rows(settings, X, y, sample_weight, known="_model" in self.__dict__)
-            self._refuse_unannounced(rows.accumulator.classes, announced)
+            self._refuse_unannounced(rows.classes, announced)
             self._add_rows(settings, rows, announced)
         return self
 
@@ -291,7 +291,11 @@ class LearningMixin(StreamMixin):
             if problem := part.family.reader.update_problem(part.family):
                 raise ValueError(f"column {schema.names[part.columns[0]]!r}: {problem}")
         new_schema = schema.with_families(settings.families, type(self).__name__)
-        return new_schema, replace(self.stats_, blocks=new_schema.regrouped(schema, self.stats_.blocks))
+        asleep = self.stats_.asleep
+        if asleep is not None and new_schema.asleep != schema.asleep:
+            asleep = asleep.select_columns(np.array([schema.asleep.index(j) for j in new_schema.asleep], int))
+        blocks = new_schema.regrouped(schema, self.stats_.blocks)
+        return new_schema, replace(self.stats_, blocks=blocks, asleep=asleep)
 
     # Calibration.
 

@@ -32,8 +32,8 @@ class NaiveBayes(GenerativeMixin, ReliabilityMixin, SummaryMixin):
         - A dict maps a column, or a tuple of columns that form a block, to the name of a family, a family object such
           as `sunrise.Poisson()`, "auto-fast", or None to leave the column out. Columns not in the dict are "auto".
 
-        The families are chosen in `fit` or in the first `partial_fit` and stay fixed; `families_` shows them with the
-        reason for each choice.
+        The families are chosen by `fit`, or by the first 1,000 rows of `partial_fit`, and stay fixed; `families_` shows
+        them with the reason for each choice.
     class_prior : "fitted", "uniform", array-like or dict, default="fitted"
         Class probabilities: estimated from the data ("fitted"), equal ("uniform"), given in the order of `classes_`, or
         given as a dict from label to probability.
@@ -47,8 +47,8 @@ class NaiveBayes(GenerativeMixin, ReliabilityMixin, SummaryMixin):
     calibrate : {"temperature", "columns"} or None, default=None
         Calibrate the probabilities on leave-one-out scores of the training rows, with an offset for each class and
         either one weight for all columns ("temperature", which also fits an exponent of the row length for blocks of
-        counts) or one weight for each column ("columns"). `fit` calibrates. `partial_fit`, `forget` and `merge` keep
-        the previous calibration and mark it as stale; `recalibrate` fits it again.
+        counts) or one weight for each column ("columns"). `fit` calibrates, and so do the first 1,000 rows of
+        `partial_fit`. Later updates keep the previous calibration and mark it as stale; `recalibrate` fits it again.
     unlabelled : {"error", "em"}, default="error"
         Treatment of rows whose label is missing (None, NaN or a null) in `fit`: "error" raises a ValueError, "em" uses
         the rows for semi-supervised learning by the EM algorithm, which `em_` describes.
@@ -77,7 +77,8 @@ class NaiveBayes(GenerativeMixin, ReliabilityMixin, SummaryMixin):
     feature_names_in_, n_features_in_ : ndarray of str, int
         Names (if all names are strings) and number of the columns.
     stats_ : Stats
-        The statistics of the training data, mostly sums and counts; the model keeps no other data.
+        The statistics of the training data, mostly sums and counts. The model keeps no other data, except the first
+        rows of a stream until 1,000 rows have decided the families.
     em_ : Em
         Result of learning from rows without a label; present only if labels were missing in `fit`.
 

@@ -46,6 +46,12 @@ class TrainingRows:
         return replace(self, accumulator=self.accumulator.labelled)
 
     @property
+    def classes(self) -> Labels:
+        """The classes of the rows with a positive weight."""
+        a = self.accumulator
+        return a.classes if a.weight is None else a.classes[np.unique(a.codes[a.weight > 0])]
+
+    @property
     def n_counted(self) -> int:
         """Number of rows with a positive weight."""
         weight = self.accumulator.weight
@@ -235,7 +241,10 @@ class StreamMixin(Estimator):
         named = schema.is_named and other_schema.is_named
         order = [place.get(name, -1) if named else j for j, name in enumerate(schema.names)]
         if (schema.asleep and stats.asleep is None) or (other_schema.asleep and others.asleep is None):
-            stats, others = replace(stats, asleep=None), replace(others, asleep=None)  # EM counts no such cells
+            stats, others = (
+                replace(stats, asleep=None),
+                replace(others, asleep=None),
+            )  # EM counts no such cells
         elif -1 not in order and len(order) == len(other_schema.names):
             theirs = [other_schema.choices[k] for k in order]
             pairs = list(zip(order, schema.choices, theirs, strict=True))

@@ -175,7 +175,7 @@ class Schema:
                     f"{old.description}, and is now {new.description}. Use the settings of the first fit (families, "
                     "binarize, ...), or fit again."
                 )
-            choices.append(old if new is None else replace(old, family=new.family))
+            choices.append(old if new is None else replace(old, family=new.family, asleep=False))
         return replace(self, choices=tuple(choices))
 
     def aligned(self, other: Schema, blocks: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -5,8 +5,7 @@ families for numeric columns, in place of rules 5 to 7.
 
 Rows count by their weight; rows of weight 0 are ignored. The first rule that applies decides:
 
-1. A column in which all values are missing or all values are equal is left out. It is counted, and wakes up when a
-   second value appears (`sunrise.selection.waking`).
+1. A column in which all values are missing or all values are equal is left out.
 2. Strings with at least 5 words and 40 characters on average, more than half of them distinct, are text.
 3. Row identifiers are left out: strings in at least 20 rows of which at least 90 % are distinct, and at least 50
    whole numbers that are all distinct and have no large gaps.
