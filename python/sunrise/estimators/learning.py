@@ -109,8 +109,8 @@ class LearningMixin(StreamMixin):
 
         If the data decide anything (families, bin edges, a calibration), the model keeps the first rows. It chooses
         again whenever the rows have grown by a quarter; the call that reaches 1,000 rows chooses for the last time and
-        drops the kept rows. `fit` chooses at once and keeps no rows. A column that was constant or empty when its
-        family was chosen is counted, and is used as soon as a second value appears.
+        drops the kept rows. `fit` chooses at once and keeps no rows. A column that was constant or empty when families
+        were chosen is counted. It is used from its second value on, a column of numbers when 30 cells differ.
 
         >>> from sunrise import GaussianNB
         >>> model = GaussianNB().partial_fit([[0.0], [1.0]], ["a", "b"]).partial_fit([[5.0]], ["c"])

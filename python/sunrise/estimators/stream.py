@@ -89,17 +89,23 @@ class StreamMixin(Estimator):
             self._add_statistics(settings, schema, previous, rows, announced)
             return
         kept = self._kept + self._keep(settings, rows)
-        if kept.n_rows >= LATEST:
-            self._decide(settings, self._kept_rows(settings, kept), announced)
-            return
-        if not kept.is_due and not self._has_other_types(settings, schema, rows.table):
+        has_other_types = self._has_other_types(settings, schema, rows.table)
+        if kept.n_rows < LATEST and not kept.is_due and not has_other_types:
             try:
                 self._add_statistics(settings, schema, previous, rows, announced)
                 self._kept = kept
                 return
             except ValueError:  # the families cannot have these cells; others may
                 pass
-        self._renew(settings, kept, announced)
+        try:
+            if kept.n_rows < LATEST:
+                self._renew(settings, kept, announced)
+            else:
+                self._decide(settings, self._kept_rows(settings, kept), announced)
+        except ValueError:
+            if not has_other_types:  # an error of these rows alone names the row as the user numbers it
+                self._add_statistics(settings, schema, previous, rows, announced)
+            raise
 
     def _decide(self, settings: Settings, rows: TrainingRows, announced: Labels | None) -> None:
         """Fit the model to all rows so far; its families stay from now on, and no rows are kept."""
@@ -128,9 +134,9 @@ class StreamMixin(Estimator):
         self, settings: Settings, schema: Schema, stats: Stats, latest: Frame, announced: Labels | None
     ) -> None:
         """Set new statistics; columns that were constant and now have a second value wake up."""
-        if speaking := speaking_columns(schema, stats):
+        if speaking := speaking_columns(schema, stats, latest):
             old = [j for j, choice in enumerate(schema.choices) if choice.family is not None]
-            schema, stats = wake_columns(settings, schema, stats, latest)
+            schema, stats = wake_columns(settings, schema, stats, speaking, latest)
             self._calibrate_woken(speaking, old)
         self._set_state(settings, schema, stats, announced)
 

@@ -20,6 +20,7 @@ from sunrise.inference.posteriors import ByColumn, log_evidence_of
 from sunrise.model.fitted import FittedModel
 from sunrise.model.schema import given_choices
 from sunrise.numerics.evidence import Chosen, Evidence
+from sunrise.selection.waking import reasons_asleep
 from sunrise.statistics.model import Stats
 
 #: Number of columns and of classes that a summary shows; the rest is only counted.
@@ -64,6 +65,8 @@ class Summary:
             ColumnSummary(name, None, choice.reason, None, {}, {})
             for name, choice in zip(names, model.schema.choices, strict=True)
         ]
+        for j, reason in reasons_asleep(model.schema, stats).items():
+            columns[j] = replace(columns[j], reason=reason)
         for part, described, block in zip(model.parts, model.descriptions, stats.blocks, strict=True):
             observed = block.observed[:: len(part.family.fit_support.views)]
             for k, j in enumerate(part.columns):
