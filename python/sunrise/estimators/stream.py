@@ -142,9 +142,10 @@ class StreamMixin(Estimator):
 
     def _calibrate_woken(self, new: list[int], old: list[int]) -> None:
         """Give columns that have woken up the mean weight of the other columns."""
-        if (calibration := self._model.calibration) is not None:
-            self._model = copy.copy(self._model)
-            self._model.calibration = calibration.with_new_columns(new, old)
+        model = self.__dict__.get("_model")
+        if model is not None and model.calibration is not None:
+            self._model = copy.copy(model)
+            self._model.calibration = model.calibration.with_new_columns(new, old)
 
     def _forget_kept(self, settings: Settings, rows: TrainingRows, schema: Schema) -> KeptRows | None:
         """Return the kept rows without some rows; raise NeverSeenError if one of these is not kept."""
@@ -250,7 +251,7 @@ class StreamMixin(Estimator):
             stats, others = (
                 replace(stats, asleep=None),
                 replace(others, asleep=None),
-            )  # EM counts no such cells
+            )  # EM does not count these cells
         elif -1 not in order and len(order) == len(other_schema.names):
             theirs = [other_schema.choices[k] for k in order]
             pairs = list(zip(order, schema.choices, theirs, strict=True))
