@@ -24,7 +24,7 @@ ORDER = {
     "statistics": "terms support base sums moments counts empirical words bursts model",
     "numerics": "special conjugate normal_inverse_gamma evidence quadrature bandwidth bin_edges polya",
     "forms": "base linear table pointwise polya removal kernel_density",
-    "data": "errors levels profile weights column blocks columns frame row_hash write align labels",
+    "data": "errors levels profile weights column join blocks columns frame row_hash write align labels kept_rows",
     "text": "alphabet texts vocabulary counter hashed",
     "engines": "array_words array native_weights native",
     "families": "left_out readers text_reader capabilities base smoothing priors pseudo_row categorical binned "
@@ -33,9 +33,9 @@ ORDER = {
     "model": "settings schema calibration_weights class_prior accumulate fitted encode_rows score",
     "inference": "scores leave_one_out held_out folds optimise score_blocks column_weights temperature calibration em "
     "decisions explain intervals linear_form posteriors sampling",
-    "selection": "rules by_score choose duplicates mutual_information",
+    "selection": "rules by_score choose waking duplicates mutual_information",
     "estimators": "base constraints fitted_attribute given_parameters mixed_parameters training_rows calibrating "
-    "learning prediction reliability generative summary words naive_bayes single_family bernoulli_nb categorical_nb "
+    "stream learning prediction reliability generative summary words naive_bayes single_family bernoulli_nb categorical_nb "
     "complement_nb dirichlet_multinomial_nb gaussian_nb kernel_nb multinomial_nb poisson_nb text_nb selector",
     "datasets": "",
     "plots": "densities",

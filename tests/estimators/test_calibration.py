@@ -805,11 +805,11 @@ def test_a_model_that_was_not_calibrated_may_be_later(kind):
     np.testing.assert_allclose(numbers(model), numbers(calibrated(kind, X, y)), atol=1e-6)
 
 
-def test_partial_fit_alone_does_not_calibrate():
+def test_partial_fit_calibrates_where_fit_would():
     X, y = table()
     model = NaiveBayes(FAMILIES, calibrate="columns").partial_fit(X, y)
-    assert model.calibration_ is None
-    np.testing.assert_array_equal(model.predict_proba(X), calibrated(None, X, y).predict_proba(X))
+    assert model.calibration_ == calibrated("columns", X, y).calibration_
+    np.testing.assert_array_equal(model.predict_proba(X), calibrated("columns", X, y).predict_proba(X))
 
 
 def test_calibrated_models_take_part_in_cross_validation():

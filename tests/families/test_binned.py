@@ -181,7 +181,7 @@ def test_yes_and_no_are_drawn_as_such():
 @every_way
 def test_later_rows_go_by_the_edges_of_the_first(how):
     X, y = two_columns(300)
-    model = NaiveBayes(Binned(how, 6)).partial_fit(X[:100], y[:100])
+    model = NaiveBayes(Binned(how, 6)).fit(X[:100], y[:100])
     fixed = model.fixed_families_
     model.partial_fit(X[100:] * 3, y[100:])
     whole = NaiveBayes(fixed).fit(np.vstack([X[:100], X[100:] * 3]), y)
@@ -199,16 +199,16 @@ def test_later_rows_go_by_the_edges_of_the_first(how):
 
 def test_one_column_alone_keeps_its_edges_too():
     X, y = two_columns(200)
-    model = NaiveBayes("binned").partial_fit(X[:100, :1], y[:100]).partial_fit(5 * X[100:, :1], y[100:])
+    model = NaiveBayes("binned").fit(X[:100, :1], y[:100]).partial_fit(5 * X[100:, :1], y[100:])
     first = NaiveBayes("binned").fit(X[:100, :1], y[:100])
     assert model.fixed_families_[0].cuts == first.fixed_families_[0].cuts
     assert (NaiveBayes("binned").merge(first)).fixed_families_[0].cuts == model.fixed_families_[0].cuts
 
 
 def test_a_column_that_was_missing_at_first_is_not_cut():
-    X, y = two_columns(100, missing=0.0)
-    blind = np.column_stack([X[:, 0], np.full(100, np.nan)])
-    with pytest.warns(sr.FirstBatchWarning, match="1 columns, for example 1"):
+    X, y = two_columns(1000, missing=0.0)
+    blind = np.column_stack([X[:, 0], np.full(1000, np.nan)])
+    with pytest.warns(sr.FirstBatchWarning, match="1000 rows fix families and bin edges.* for example 1"):
         model = NaiveBayes("binned").partial_fit(blind, y)
     model.partial_fit(X, y)
     given = NaiveBayes({0: model.fixed_families_[0], 1: None}).fit(np.vstack([X, X]), np.append(y, y))
@@ -307,15 +307,17 @@ def test_weights_are_rows_and_units_do_not_matter(how, seed, factor, shift):
     )
 
 
-def test_a_small_first_batch_is_told():
-    X, y = two_columns(30)
-    with pytest.warns(sr.FirstBatchWarning, match=r"fixes families and bin edges.*2 columns.*30 rows"):
-        NaiveBayes("binned").partial_fit(X, y)
-    with pytest.warns(sr.FirstBatchWarning):
-        NaiveBayes(Binned("mdl")).partial_fit(X, y)
-    NaiveBayes("binned").fit(X, y)
-    NaiveBayes(Binned([0.0, 1.0])).partial_fit(X, y)
-    NaiveBayes("binned").partial_fit(*two_columns(100))
+def test_edges_are_found_again_until_a_thousand_rows():
+    X, y = two_columns(1100)
+    model = NaiveBayes("binned")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for start in range(0, 1100, 100):
+            model.partial_fit(X[start : start + 100], y[start : start + 100])
+    first = NaiveBayes("binned").fit(X[:1000], y[:1000])
+    assert model.fixed_families_[1].cuts == first.fixed_families_[1].cuts
+    given = NaiveBayes(Binned([0.0, 1.0])).partial_fit(X, y)
+    assert "kept" not in repr(given)
 
 
 def test_supervised_edges_see_nothing_but_the_fitted_rows():

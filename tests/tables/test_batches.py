@@ -25,10 +25,13 @@ def test_records_can_be_learned_one_by_one():
     assert model.partial_fit({"a": 3.0, "k": "x", "label": "yes"}, "label").class_count_.sum() == 4
 
 
-def test_a_poor_first_batch_warns():
-    with pytest.warns(sr.FirstBatchWarning, match="it has too few observed cells in .* for example 'age'"):
+def test_a_poor_first_batch_does_not_warn_but_decided_columns_with_few_cells_do():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
         NaiveBayes().partial_fit({"age": [31, 40, 52], "x": [0.5, 1.5, 2.5]}, [0, 1, 0])
-    NaiveBayes().partial_fit({"age": [1, 2] * 200, "x": RNG.normal(size=400)}, [0, 1] * 200)
+    rare = [*RNG.normal(size=20), *[None] * 980]
+    with pytest.warns(sr.FirstBatchWarning, match="first 1000 rows .* 1 columns .* for example 'rare'"):
+        NaiveBayes().partial_fit({"rare": rare, "x": RNG.normal(size=1000)}, [0, 1] * 500)
 
 
 def test_labels_of_records_keep_their_types_and_are_not_invented():
@@ -43,7 +46,7 @@ def test_a_warning_that_is_an_error_leaves_the_model_as_it_was():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         with pytest.raises(sr.FirstBatchWarning):
-            model.partial_fit({"x": [1.0, 1.0]}, [0, 1])
+            model.partial_fit({"x": [0.5, 1.5, *[None] * 998]}, [0, 1] * 500)
     assert not hasattr(model, "classes_")
 
 

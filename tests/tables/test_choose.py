@@ -216,9 +216,11 @@ def test_names_in_families_are_checked_and_tuples_taken():
         sr.NaiveBayes({"zzz": "auto"}).fit(table, y)
 
 
-def test_a_first_batch_that_is_too_small_to_choose_by_is_said():
-    with pytest.warns(sr.FirstBatchWarning):
-        sr.NaiveBayes().partial_fit({"x": RNG.normal(size=8)}, np.arange(8) % 2)
+def test_a_first_batch_that_is_too_small_is_chosen_by_again():
+    x, y = RNG.normal(size=400), np.arange(400) % 2
+    model = sr.NaiveBayes().partial_fit({"x": x[:8].round()}, y[:8])
+    model.partial_fit({"x": x[8:]}, y[8:])
+    assert chosen(model) == chosen(sr.NaiveBayes().fit({"x": np.append(x[:8].round(), x[8:])}, y))
 
 
 @pytest.mark.parametrize("families", ["auto", "kernel", "binned"])

@@ -49,7 +49,7 @@ class DuplicateColumnsWarning(UserWarning):
 
 
 class FirstBatchWarning(UserWarning):
-    """The first batch fixes the families of all columns, but has too little data to choose some of them.
+    """The first rows of a stream fix the families of all columns, but have too few cells of some of them.
 
     Silence it with `warnings.filterwarnings("ignore", category=sunrise.FirstBatchWarning)`.
     """

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from sunrise import _native
-from sunrise._common.arrays import Codes, Floats, Labels, Positions
+from sunrise._common.arrays import Codes, Floats, Labels
 from sunrise._common.threads import threads
 from sunrise.data.levels import level_names
 
@@ -110,19 +110,6 @@ class Column:
         if self.kind == "empty":
             return np.full(len(positions), np.nan)
         return _native.take_numbers(self.cells, positions)
-
-    def select_rows(self, rows: Positions) -> Column:
-        """Return the column of some rows; counts of words are taken over."""
-        cells, known = None, None
-        if self.kind in ("number", "bool"):
-            cells = self.cells[rows] if isinstance(self.cells, np.ndarray) else self.numbers(rows)
-        elif self.texts is None:
-            known = Levels(self.levels.names, self.levels.codes[rows])
-        texts = None if self.texts is None else [self.texts[row] for row in rows]
-        column = replace(self, n_rows=len(rows), cells=cells, known=known, texts=texts)
-        for counter, counts in self._word_counts.items():
-            column._word_counts[counter] = counts.select_rows(rows)
-        return column
 
     def display_value(self, row: int) -> Any:
         """Return a cell for display: a number, a boolean or a level name; None if it is missing."""

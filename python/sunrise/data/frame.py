@@ -27,6 +27,7 @@ from sunrise.data.columns import (
     readable,
 )
 from sunrise.data.errors import place, refuse_shape
+from sunrise.data.join import take_rows
 
 
 @dataclass(eq=False)
@@ -84,7 +85,7 @@ class Frame:
         return Frame(
             self.names,
             len(rows),
-            lambda j: self.read(j).select_rows(rows),
+            lambda j: take_rows(self.read(j), rows),
             self.library,
             self.is_named,
             block,

@@ -31,6 +31,7 @@ _FITTED_STATE = (
     "stats_",
     "classes_",
     "_announced",
+    "_kept",
     "_model",
     "n_features_in_",
     "feature_names_in_",

@@ -193,6 +193,7 @@ class GenerativeMixin(PredictionMixin):
         new: Self = self._copy()
         new._restrict_to(keep, bits)
         new.__dict__["selected_"] = keep
+        new.__dict__.pop("_kept", None)  # selecting decides which columns are used
         return new
 
     def _restrict_to(self, keep: Positions, bits: Floats) -> None:
@@ -225,6 +226,6 @@ class GenerativeMixin(PredictionMixin):
         if keep is not None and (calibration := self._model.calibration) is not None:
             self._model = copy.copy(self._model)
             self._model.calibration = calibration.select_columns(keep)
-        self._set_state(settings, schema, replace(self.stats_, blocks=blocks), self._announced)
+        self._set_state(settings, schema, replace(self.stats_, blocks=blocks, asleep=None), self._announced)
         if not np.array_equal(prior, self._model.class_prior):
             self._set_class_prior(prior)

@@ -10,9 +10,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from sunrise._common import labels
 from sunrise._common.arrays import Labels
-from sunrise._common.warnings import DuplicateColumnsWarning, FirstBatchWarning, alert
+from sunrise._common.warnings import DuplicateColumnsWarning, alert
 from sunrise.data.align import align
 from sunrise.data.blocks import SparseBlock
 from sunrise.data.errors import refuse_no_rows
@@ -20,6 +19,7 @@ from sunrise.data.frame import Frame, frame_of
 from sunrise.data.labels import MissingLabelError, encode_labels, encode_partial_labels, separate_labels
 from sunrise.data.weights import weights
 from sunrise.estimators.calibrating import CalibratingMixin
+from sunrise.estimators.stream import StreamMixin
 from sunrise.estimators.training_rows import TrainingRows
 from sunrise.inference.calibration import calibrate
 from sunrise.inference.em import Em, LabelledRows, SemiSupervised
@@ -36,7 +36,7 @@ from sunrise.statistics.model import Stats
 LARGE = 1 << 17
 
 
-class LearningMixin(CalibratingMixin):
+class LearningMixin(StreamMixin, CalibratingMixin):
     """fit, partial_fit, forget and merge."""
 
     em_: Em
@@ -56,16 +56,26 @@ class LearningMixin(CalibratingMixin):
         with self._unchanged_on_failure():
             settings = self._checked_settings()
             rows = self._read_rows(settings, X, y, sample_weight, fitting=True)
-            schema, stats = self._first_statistics(settings, rows, find_duplicates=True)
-            for name in ("_fixed", "_model", "selected_", "loo_score_", "em_"):
-                self.__dict__.pop(name, None)
-            if rows.accumulator.labels is not None:
-                self._fit_semi_supervised(settings, schema, stats, rows)
-                return self
-            self._set_state(settings, schema, stats, announced=None)
-            if self._calibration_kind() is not None:
-                self._recalibrate(settings, rows)
+            self._fit_rows(settings, rows, find_duplicates=True)
         return self
+
+    def _fit_rows(
+        self,
+        settings: Settings,
+        rows: TrainingRows,
+        announced: Labels | None = None,
+        find_duplicates: bool = False,
+    ) -> None:
+        """Fit the model to rows that have been read: the body of `fit`, which streams of few rows use, too."""
+        schema, stats = self._first_statistics(settings, rows, find_duplicates)
+        for name in ("_fixed", "_kept", "_model", "selected_", "loo_score_", "em_"):
+            self.__dict__.pop(name, None)
+        if rows.accumulator.labels is not None:
+            self._fit_semi_supervised(settings, schema, stats, rows)
+            return
+        self._set_state(settings, schema, stats, announced)
+        if self._calibration_kind() is not None:
+            self._recalibrate(settings, rows)
 
     def _fit_semi_supervised(
         self, settings: Settings, schema: Schema, all_stats: Stats, rows: TrainingRows
@@ -90,7 +100,12 @@ class LearningMixin(CalibratingMixin):
         """Update the model with more rows; the result is the same as `fit` on all rows so far.
 
         New classes may appear in any batch. If the first call lists all `classes`, they are part of the model from the
-        start, and any other label is an error. Families and bin edges are chosen on the first batch and stay fixed.
+        start, and any other label is an error.
+
+        If the data decide anything (families, bin edges, a calibration), the model keeps the first rows. It chooses
+        again whenever the rows have grown by a quarter; the call that reaches 1,000 rows chooses for the last time and
+        drops the kept rows. `fit` chooses at once and keeps no rows. A column that was constant or empty when families
+        were chosen is counted. It is used from its second value on, a column of numbers when 30 cells differ.
 
         >>> from sunrise import GaussianNB
         >>> model = GaussianNB().partial_fit([[0.0], [1.0]], ["a", "b"]).partial_fit([[5.0]], ["c"])
@@ -99,19 +114,11 @@ class LearningMixin(CalibratingMixin):
         """
         with self._unchanged_on_failure():
             settings = self._checked_settings()
-            is_first_batch = "_model" not in self.__dict__
             announced = self._announced_classes(classes, settings)
-            if not is_first_batch:
-                schema, previous = self._current_state(settings)
-                self._refuse_fixed_parameters()
-                stats = previous + self._statistics(settings, schema, X, y, sample_weight, announced)
-            else:
-                rows = self._read_rows(settings, X, y, sample_weight)
-                schema, stats = self._first_statistics(settings, rows)
-                self._refuse_unannounced(stats.classes, announced)
-            self._set_state(settings, schema, stats, announced)
-            if is_first_batch:
-                self._warn_if_batch_too_small(schema)
+            self._refuse_fixed_parameters()
+            rows = self._read_rows(settings, X, y, sample_weight, known="_model" in self.__dict__)
+            self._refuse_unannounced(rows.classes, announced)
+            self._add_rows(settings, rows, announced)
         return self
 
     def forget(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -127,8 +134,13 @@ class LearningMixin(CalibratingMixin):
             settings = self._checked_settings()
             schema, previous = self._current_state(settings)
             self._refuse_fixed_parameters()
+            rows = self._read_rows(settings, X, y, sample_weight, known=True)
+            kept = None
             try:
-                remaining = previous - self._statistics(settings, schema, X, y, sample_weight)
+                if "_kept" in self.__dict__:
+                    kept = self._forget_kept(settings, rows, schema)
+                table = align(rows.table, schema, type(self).__name__)
+                remaining = previous - rows.accumulator.table(table, schema)
             except NeverSeenError as error:
                 raise ValueError(
                     f"These rows cannot be forgotten: {error}. Forget only rows that were fitted."
@@ -138,6 +150,10 @@ class LearningMixin(CalibratingMixin):
                 if announced is None and isinstance(settings.class_prior, dict):
                     announced = self.classes_  # the given prior needs all of its classes
                 self._set_state(settings, schema, remaining, announced)
+                if kept is not None:
+                    self._kept = kept
+                    if kept.is_due:
+                        self._renew(settings, kept, announced)
             else:
                 self._set_unfitted()
         return self
@@ -163,15 +179,9 @@ class LearningMixin(CalibratingMixin):
                 self.__dict__.update(other.__dict__ | self.get_params(deep=False))
                 self._set_state(settings, *self._current_state(settings), other._announced)
                 return self
-            schema, previous = self._current_state(settings)
             self._refuse_fixed_parameters()
-            other_schema = other._model.schema
-            blocks = schema.aligned(other_schema, other.stats_.blocks)
-            schema = schema.with_levels_of(other_schema)
-            announced = self._announced
-            if announced is not None:
-                announced = labels.union(announced, other.stats_.classes)
-            self._set_state(settings, schema, previous + replace(other.stats_, blocks=blocks), announced)
+            if not self._merge_kept(settings, other):
+                self._merge_statistics(settings, other)
         return self
 
     def __add__(self, other: Self) -> Self:
@@ -269,20 +279,6 @@ class LearningMixin(CalibratingMixin):
             choice = Choice(named_family(settings.families), "given for all columns")
         return Schema.whole(choice, len(table.names))
 
-    def _statistics(
-        self,
-        settings: Settings,
-        schema: Schema,
-        X: Any,
-        y: Any,
-        sample_weight: Any,
-        announced: Labels | None = None,
-    ) -> Stats:
-        """Return the statistics of further rows under the schema of the fitted model."""
-        rows = self._known_rows(settings, X, y, sample_weight)
-        self._refuse_unannounced(rows.accumulator.classes, announced)
-        return rows.accumulator.table(rows.table, schema)
-
     def _known_rows(self, settings: Settings, X: Any, y: Any, sample_weight: Any) -> TrainingRows:
         """Read further rows, with their columns in the order of the model."""
         rows = self._read_rows(settings, X, y, sample_weight, known=True)
@@ -295,51 +291,8 @@ class LearningMixin(CalibratingMixin):
             if problem := part.family.reader.update_problem(part.family):
                 raise ValueError(f"column {schema.names[part.columns[0]]!r}: {problem}")
         new_schema = schema.with_families(settings.families, type(self).__name__)
-        return new_schema, replace(self.stats_, blocks=new_schema.regrouped(schema, self.stats_.blocks))
-
-    def _warn_if_batch_too_small(self, schema: Schema) -> None:
-        """Warn if the first batch has too few cells of a column: its family and bin edges stay fixed afterwards."""
-        names = [
-            name for name, choice in zip(schema.names, schema.choices, strict=True) if choice.is_uninformed
-        ]
-        if names:
-            alert(
-                f"The first batch fixes families and bin edges, and it has too few observed cells in {len(names)} "
-                f"columns, for example {names[0]!r} ({int(self.stats_.rows.sum())} rows in total). Start with a larger "
-                "batch, or pass families=.",
-                FirstBatchWarning,
-            )
-
-    # Classes.
-
-    def _announced_classes(self, classes: Any, settings: Settings) -> Labels | None:
-        """Return the classes that partial_fit was given; a class prior given as a dict lists the classes, too."""
-        announced: Labels | None = self.__dict__.get("_announced")
-        if classes is None and "_model" not in self.__dict__ and isinstance(settings.class_prior, dict):
-            classes = list(settings.class_prior)
-        if classes is None:
-            return announced
-        given = labels.sort(np.atleast_1d(labels.as_array(classes)))
-        if announced is None:
-            known = self.__dict__.get("classes_", given[:0])
-            if (labels.locate(given, known) >= 0).all():
-                return given
-        if announced is None or not np.array_equal(announced, given):
-            raise ValueError(
-                f"`classes={given.tolist()!r}` is not the same as on last call to partial_fit, was: "
-                f"{(self.classes_ if announced is None else announced).tolist()!r}. "
-                "Pass all classes in the first call of partial_fit, or never."
-            )
-        return announced
-
-    @staticmethod
-    def _refuse_unannounced(classes: Labels, announced: Labels | None) -> None:
-        """Raise ValueError if `classes` has a label outside the announced classes."""
-        if announced is None:
-            return
-        unknown = classes[labels.locate(announced, classes) < 0]
-        if len(unknown):
-            raise ValueError(
-                f"The target label(s) {unknown} in y do not exist in the initial classes {announced}. "
-                "Pass all labels as classes= in the first call of partial_fit, or do not pass classes=."
-            )
+        asleep = self.stats_.asleep
+        if asleep is not None and new_schema.asleep != schema.asleep:
+            asleep = asleep.select_columns(np.array([schema.asleep.index(j) for j in new_schema.asleep], int))
+        blocks = new_schema.regrouped(schema, self.stats_.blocks)
+        return new_schema, replace(self.stats_, blocks=blocks, asleep=asleep)

@@ -36,8 +36,8 @@ class NaiveBayes(GenerativeMixin, ReliabilityMixin, WordsMixin, SummaryMixin):
         - A dict maps a column, or a tuple of columns that form a block, to the name of a family, a family object such
           as `sunrise.Poisson()`, "auto-fast", or None to leave the column out. Columns not in the dict are "auto".
 
-        The families are chosen in `fit` or in the first `partial_fit` and stay fixed; `families_` shows them with the
-        reason for each choice.
+        The families are chosen by `fit`, or by the first 1,000 rows of `partial_fit`, and stay fixed; `families_` shows
+        them with the reason for each choice.
     class_prior : "fitted", "uniform", array-like or dict, default="fitted"
         Class probabilities: estimated from the data ("fitted"), equal ("uniform"), given in the order of `classes_`, or
         given as a dict from label to probability.
@@ -53,8 +53,9 @@ class NaiveBayes(GenerativeMixin, ReliabilityMixin, WordsMixin, SummaryMixin):
         either one weight for each column ("columns") or one weight for all columns ("temperature", which also fits an
         exponent of the row length for blocks of counts). Folds of the rows choose how strongly weights are shrunk.
         "auto" is "columns", "temperature" if all columns form joint blocks (counts, text), and None with fewer than 30
-        rows or with fewer than two classes of 5 rows. None is plain naive Bayes. `fit` calibrates. `partial_fit`,
-        `forget` and `merge` keep the previous calibration and mark it as stale; `recalibrate` fits it again.
+        rows or with fewer than two classes of 5 rows. None is plain naive Bayes. `fit` calibrates, and so do the first
+        1,000 rows of `partial_fit`. Later updates keep the previous calibration and mark it as stale; `recalibrate`
+        fits it again.
     unlabelled : {"error", "em"}, default="error"
         Treatment of rows whose label is missing (None, NaN or a null) in `fit`: "error" raises a ValueError, "em" uses
         the rows for semi-supervised learning by the EM algorithm, which `em_` describes.
@@ -83,7 +84,8 @@ class NaiveBayes(GenerativeMixin, ReliabilityMixin, WordsMixin, SummaryMixin):
     feature_names_in_, n_features_in_ : ndarray of str, int
         Names (if all names are strings) and number of the columns.
     stats_ : Stats
-        The statistics of the training data, mostly sums and counts; the model keeps no other data.
+        The statistics of the training data, mostly sums and counts. The model keeps no other data, except the first
+        rows of a stream until 1,000 rows have decided the families.
     loo_score_ : LooScore
         Accuracy and log loss on rows that the model has not seen, and the method: by 5 folds if choices were made by
         leave-one-out scores, otherwise leave-one-out. Set by `fit` and `recalibrate`, unless `calibrate` is None.

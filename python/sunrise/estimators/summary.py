@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from heapq import nlargest
 from html import escape
 from itertools import islice
@@ -17,9 +17,10 @@ from sunrise.data.levels import escape_newlines
 from sunrise.estimators.base import Estimator
 from sunrise.families.base import Family
 from sunrise.inference.posteriors import ByColumn, log_evidence_of
-from sunrise.inference.scores import LooScore
 from sunrise.model.fitted import FittedModel
+from sunrise.model.schema import given_choices
 from sunrise.numerics.evidence import Chosen, Evidence
+from sunrise.selection.waking import reasons_asleep
 from sunrise.statistics.model import Stats
 
 #: Number of columns and of classes that a summary shows; the rest is only counted.
@@ -50,12 +51,14 @@ class Summary:
     calibration: str = ""
     #: Accuracy and log loss on rows that the model has not seen; empty if unknown.
     score: str = ""
+    #: Number of rows that the model keeps, because its families are not final.
+    kept: int = 0
 
     @classmethod
     def of(
-        cls, title: str, names: list[str], model: FittedModel, stats: Stats, score: LooScore | None = None
+        cls, title: str, names: list[str], model: FittedModel, stats: Stats, score: Any = "", kept: int = 0
     ) -> Summary:
-        """Return the summary of a fitted model."""
+        """Return the summary of a fitted model that keeps this number of rows."""
         rows = dict(zip(stats.classes.tolist(), stats.rows.tolist(), strict=True))
         total = int(stats.rows.sum())
         classes = [
@@ -66,6 +69,8 @@ class Summary:
             ColumnSummary(name, None, choice.reason, None, {}, {})
             for name, choice in zip(names, model.schema.choices, strict=True)
         ]
+        for j, reason in reasons_asleep(model.schema, stats).items():
+            columns[j] = replace(columns[j], reason=reason)
         for part, described, block in zip(model.parts, model.descriptions, stats.blocks, strict=True):
             observed = block.observed[:: len(part.family.fit_support.views)]
             for k, j in enumerate(part.columns):
@@ -77,7 +82,15 @@ class Summary:
         text = ""
         if (calibration := model.calibration) is not None:
             text = f", calibrated by {calibration.kind}{' (stale)' if calibration.stale else ''}"
-        return cls(title, classes, columns, text, "" if score is None else str(score))
+        if kept:
+            given = given_choices(model.settings.families, model.schema.names)
+            columns = [
+                replace(column, reason=f"{column.reason}; so far, {kept:,} rows are kept")
+                if choice is None
+                else column
+                for column, choice in zip(columns, given, strict=True)
+            ]
+        return cls(title, classes, columns, text, str(score), kept)
 
     @property
     def n_rows(self) -> int:
@@ -89,10 +102,13 @@ class Summary:
         """One line with the number of rows, columns and missing cells."""
         used = [column for column in self.columns if column.missing is not None]
         missing = sum(column.missing or 0 for column in used)
+        kept = (
+            f"\n  {self.kept:,} rows are kept: the choices are final from 1,000 rows on" if self.kept else ""
+        )
         left_out = f" ({len(self.columns) - len(used)} left out)" if len(used) < len(self.columns) else ""
         return (
             f"{self.n_rows:,} rows, {len(self.columns):,} columns{left_out}, "
-            f"{missing:,} of {self.n_rows * len(used):,} cells missing{self.calibration}"
+            f"{missing:,} of {self.n_rows * len(used):,} cells missing{self.calibration}{kept}"
         )
 
     def text(self) -> str:
@@ -365,9 +381,9 @@ class SummaryMixin(Estimator):
         }
 
     def _summary(self) -> Summary:
-        return Summary.of(
-            super().__repr__(), self._columns(), self._model, self.stats_, self.__dict__.get("loo_score_")
-        )
+        kept, score = self.__dict__.get("_kept"), self.__dict__.get("loo_score_", "")
+        n_kept = 0 if kept is None else kept.n_rows
+        return Summary.of(super().__repr__(), self._columns(), self._model, self.stats_, score, n_kept)
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
         """Return the summary of a fitted model; before fit, the constructor call."""

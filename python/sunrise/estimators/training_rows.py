@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sunrise._common.arrays import Positions
+import numpy as np
+
+from sunrise._common.arrays import Labels, Positions
 from sunrise.data.frame import Frame
 from sunrise.model.accumulate import Accumulator
 
@@ -22,6 +24,18 @@ class TrainingRows:
     def labelled(self) -> TrainingRows:
         """The same table, accumulated over the rows with a label only."""
         return replace(self, accumulator=self.accumulator.labelled)
+
+    @property
+    def classes(self) -> Labels:
+        """The classes of the rows with a positive weight."""
+        a = self.accumulator
+        return a.classes if a.weight is None else a.classes[np.unique(a.codes[a.weight > 0])]
+
+    @property
+    def n_counted(self) -> int:
+        """Number of rows with a positive weight."""
+        weight = self.accumulator.weight
+        return self.table.n_rows if weight is None else int(np.count_nonzero(weight))
 
     def select_rows(self, rows: Positions) -> TrainingRows:
         """Return some of the rows."""

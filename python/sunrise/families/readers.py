@@ -81,6 +81,10 @@ class Reader(ABC):
         """Return the family of one column with the settings that its first data decide, and if they held too little."""
         return family, False
 
+    def is_decided(self, family: Any) -> bool:
+        """True if the first data have nothing to decide."""
+        return True
+
     def unlearned(self, family: Any) -> Any:
         """Return the family without learned settings: columns that agree on the rest form a block."""
         return family
@@ -242,6 +246,10 @@ class BinReader(Reader):
             cuts = find_cuts(family.edges, x, fitting.codes, fitting.weight, family.bins)
             family = family.with_settings(cuts=(cuts,))
         return family, bool(family.has_few_cells)
+
+    def is_decided(self, family: Any) -> bool:
+        """True if the edges are given or known."""
+        return bool(family.cuts) or not isinstance(family.edges, str)
 
     def unlearned(self, family: Any) -> Any:
         """The family without edges."""

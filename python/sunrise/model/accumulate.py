@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 import numpy as np
 
@@ -15,11 +15,12 @@ from sunrise.data.column import Column
 from sunrise.data.errors import refuse_cell
 from sunrise.data.frame import Frame
 from sunrise.families.base import Family
-from sunrise.families.readers import tolerant
+from sunrise.families.readers import plain_levels, tolerant
 from sunrise.model.schema import Choice, Part, Schema
+from sunrise.statistics.counts import Counts
 from sunrise.statistics.model import Stats
-from sunrise.statistics.support import Support
-from sunrise.statistics.terms import Term
+from sunrise.statistics.support import LEVELS, Support
+from sunrise.statistics.terms import LEVEL, Term
 
 
 class RowSample(Protocol):
@@ -75,7 +76,8 @@ class Accumulator:
         `ready` holds the statistics of columns whose family was just chosen and which were computed for that. Where it
         is None, the schema is older than the table: cells that an automatically chosen family cannot have are missing.
         """
-        return self._stats([self._part(table, part, schema, ready) for part in schema.parts])
+        blocks = [self._part(table, part, schema, ready) for part in schema.parts]
+        return self._stats(blocks, self._asleep(table, schema))
 
     def learn(self, columns: Sequence[Column], choices: Sequence[Choice]) -> list[Choice]:
         """Return the choices with the settings that the first data decide: edges of bins."""
@@ -127,10 +129,21 @@ class Accumulator:
         as_levels = {j for j in columns if schema.choices[j].is_lenient}
         sample.note_numbers(dict(zip(columns, table.read_all(columns), strict=True)), as_levels)
 
-    def _stats(self, blocks: list[Any]) -> Stats:
+    def _asleep(self, table: Frame, schema: Schema) -> Counts | None:
+        """Count the values of the columns that were constant or empty so far."""
+        if not schema.asleep:
+            return None
+        columns = table.read_all(schema.asleep)
+        own = [plain_levels(column, self.n_jobs, self.who) for column in columns]
+        block = LevelsBlock(tuple(codes for _, codes in own), tuple(names for names, _ in own))
+        counts = self.accumulate(block, (LEVEL,), LEVELS, [column.name for column in columns])
+        if self.releases_levels:
+            for column in columns:
+                column.release_levels()
+        return cast(Counts, counts.without_empty())
+
+    def _stats(self, blocks: list[Any], asleep: Counts | None) -> Stats:
         rows, weight = self.engine.totals(self.codes, self.weight, len(self.classes))
-        present = np.flatnonzero(rows)
-        if len(present) < len(self.classes):  # classes whose rows all have weight 0 are absent
-            blocks = [block.select_classes(present) for block in blocks]
-            return Stats(self.classes[present], rows[present], weight[present], tuple(blocks))
-        return Stats(self.classes, rows, weight, tuple(blocks))
+        stats, present = Stats(self.classes, rows, weight, tuple(blocks), asleep), np.flatnonzero(rows)
+        # Classes whose rows all have weight 0 are absent.
+        return stats if len(present) == len(self.classes) else stats.select_classes(present)

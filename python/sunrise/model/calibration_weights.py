@@ -59,6 +59,12 @@ class Calibration:
         """Return the same calibration, marked as stale."""
         return replace(self, stale=True)
 
+    def with_new_columns(self, new: list[int], old: list[int]) -> Calibration:
+        """Return the calibration with the mean weight of the old columns for columns that are new since then."""
+        weights = self.weights.copy()
+        weights[new] = weights[old].mean() if old else 1.0
+        return replace(self, weights=weights, stale=True)
+
     def select_columns(self, columns: Positions) -> Calibration:
         """Return the calibration of some columns, marked as stale: it was fitted with all columns."""
         weights, exponents = self.weights[columns], self.exponents_of_columns[columns]

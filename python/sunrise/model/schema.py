@@ -40,6 +40,8 @@ class Choice:
 
     #: True if there were too few data for an informed choice.
     is_uninformed: bool = False
+    #: True if the column is left out only because all of its cells were equal or missing: it may wake up.
+    asleep: bool = False
     #: Mean leave-one-out log-probability of the class (nats per row) under each candidate family, if chosen by score.
     scores: dict[str, float] | None = field(default=None, compare=False)
 
@@ -127,6 +129,18 @@ class Schema:
         pairs = zip(self.names, self.choices, strict=True)
         return [name for name, choice in pairs if choice.family is not None]
 
+    @cached_property
+    def asleep(self) -> tuple[int, ...]:
+        """Positions of the columns that were constant or empty so far."""
+        if _common_choice(self.choices) is not None and not self.choices[0].asleep:
+            return ()
+        return tuple(j for j, choice in enumerate(self.choices) if choice.asleep)
+
+    def with_choices(self, changed: dict[int, Choice]) -> Schema:
+        """Return the schema with other choices for some columns."""
+        choices = tuple(changed.get(j, choice) for j, choice in enumerate(self.choices))
+        return replace(self, choices=choices)
+
     def lenient(self, part: Part) -> Mask:
         """Return the mask of columns of a block whose family was chosen by score."""
         if (only := _common_choice(self.choices)) is not None:
@@ -161,7 +175,7 @@ class Schema:
                     f"{old.description}, and is now {new.description}. Use the settings of the first fit (families, "
                     "binarize, ...), or fit again."
                 )
-            choices.append(old if new is None else replace(old, family=new.family))
+            choices.append(old if new is None else replace(old, family=new.family, asleep=False))
         return replace(self, choices=tuple(choices))
 
     def aligned(self, other: Schema, blocks: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -188,11 +202,18 @@ class Schema:
             for part in self.parts
         )
 
-    def regrouped(self, old: Schema, blocks: tuple[Any, ...]) -> tuple[Any, ...]:
-        """Return the blocks of an earlier schema with the same columns, grouped as in this schema."""
+    def regrouped(
+        self, old: Schema, blocks: tuple[Any, ...], own: dict[int, Any] | None = None
+    ) -> tuple[Any, ...]:
+        """Return the blocks of an earlier schema with the same columns, grouped as in this schema.
+
+        `own` has the blocks of columns that the earlier schema left out.
+        """
         if [part.columns for part in self.parts] == [part.columns for part in old.parts]:
             return blocks
-        positions = old._positions
+        own = own or {}
+        positions = old._positions | {j: (len(blocks) + k, 0) for k, j in enumerate(own)}
+        blocks = (*blocks, *own.values())
         return tuple(
             self._gather_columns(part, [positions[j] for j in part.columns], blocks) for part in self.parts
         )
@@ -218,7 +239,7 @@ class Schema:
     def without(self, left_out: dict[int, str], blocks: tuple[Any, ...]) -> tuple[Schema, tuple[Any, ...]]:
         """Return the schema without some columns (position -> reason), and the blocks of the remaining columns."""
         choices = [
-            replace(c, family=None, reason=left_out[j]) if j in left_out else c
+            replace(c, family=None, reason=left_out[j]) if j in left_out else replace(c, asleep=False)
             for j, c in enumerate(self.choices)
         ]
         for part in self.parts:

@@ -29,7 +29,9 @@ def choose_families(
             if statistics is not None:
                 ready[j] = statistics
     for j, column in columns.items():
-        choices[j] = replace(choices[j], kind=column.kind, declared=column.declared)  # type: ignore[type-var]
+        known: Any = choices[j]
+        asleep = known.family is None and known.is_uninformed  # constant or empty: it may wake up
+        choices[j] = replace(known, kind=column.kind, declared=column.declared, asleep=asleep)
     every = [columns.get(j) for j in range(len(given))]
     return accumulator.learn(every, [choices[j] for j in range(len(given))]), ready  # type: ignore[misc,arg-type]
 

@@ -80,9 +80,9 @@ def choose_by_type(j: int, column: Column, accumulator: Accumulator) -> tuple[Ch
 def choice_by_type(column: Column, profile: ColumnProfile) -> Choice:
     """The family of a column with this profile, and why."""
     if profile.cells == 0:
-        return Choice(None, "left out: every cell is missing", is_uninformed=True)
+        return Choice(None, "left out: every cell is missing so far", is_uninformed=True)
     if profile.distinct == 1:
-        return Choice(None, "left out: every cell is the same", is_uninformed=True)
+        return Choice(None, "left out: every cell is the same so far", is_uninformed=True)
     families = _by_rule()
     if (text := families[0]).rule_order == 0 and (reason := text.reason_by_type(profile)):
         return Choice(text(), reason)

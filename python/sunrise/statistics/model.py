@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from sunrise._common import labels
-from sunrise._common.arrays import Floats, Integers, Labels
+from sunrise._common.arrays import Floats, Integers, Labels, Positions
 from sunrise.statistics.base import NeverSeenError, reindex_classes, subtract_observed
+from sunrise.statistics.counts import Counts
 
 
 @dataclass(frozen=True)
@@ -20,6 +21,8 @@ class Stats:
     rows: Integers
     weight: Floats
     blocks: tuple[Any, ...]
+    #: Counts of the only value of columns that are left out because they were constant or empty so far.
+    asleep: Counts | None = None
 
     @property
     def observed_weight(self) -> Floats:
@@ -36,18 +39,33 @@ class Stats:
             reindex_classes(self.rows, position, n),
             reindex_classes(self.weight, position, n),
             tuple(block.reindexed(position, n) for block in self.blocks),
+            None if self.asleep is None else self.asleep.reindexed(position, n),
         )
 
     def scaled(self, factor: Floats) -> Stats:
         """Multiply the weight of every class by its factor."""
         blocks = tuple(block.scaled(factor) for block in self.blocks)
-        return Stats(self.classes, np.where(factor > 0, self.rows, 0), self.weight * factor, blocks)
+        rows, weight = np.where(factor > 0, self.rows, 0), self.weight * factor
+        return Stats(
+            self.classes, rows, weight, blocks, None if self.asleep is None else self.asleep.scaled(factor)
+        )
+
+    def select_classes(self, keep: Positions) -> Stats:
+        """Keep only these classes."""
+        return Stats(
+            self.classes[keep],
+            self.rows[keep],
+            self.weight[keep],
+            tuple(block.select_classes(keep) for block in self.blocks),
+            None if self.asleep is None else self.asleep.select_classes(keep),
+        )
 
     def __add__(self, other: Stats) -> Stats:
         classes = labels.union(self.classes, other.classes)
         a, b = self.reindexed(classes), other.reindexed(classes)
         blocks = tuple(p + q for p, q in zip(a.blocks, b.blocks, strict=True))
-        return Stats(classes, a.rows + b.rows, a.weight + b.weight, blocks)
+        asleep = None if a.asleep is None or b.asleep is None else a.asleep + b.asleep
+        return Stats(classes, a.rows + b.rows, a.weight + b.weight, blocks, asleep)
 
     def __sub__(self, other: Stats) -> Stats:
         unknown = labels.locate(self.classes, other.classes) < 0
@@ -56,13 +74,7 @@ class Stats:
         b = other.reindexed(self.classes)
         rows, weight = subtract_observed(self, b)
         blocks = tuple(p - q for p, q in zip(self.blocks, b.blocks, strict=True))
-        rest = Stats(self.classes, rows, weight, blocks)
+        asleep = None if self.asleep is None or b.asleep is None else self.asleep - b.asleep
+        rest = Stats(self.classes, rows, weight, blocks, asleep)
         keep = np.flatnonzero(rows)
-        if len(keep) == len(rows):
-            return rest
-        return Stats(
-            self.classes[keep],
-            rest.rows[keep],
-            rest.weight[keep],
-            tuple(p.select_classes(keep) for p in blocks),
-        )
+        return rest if len(keep) == len(rows) else rest.select_classes(keep)
