@@ -77,7 +77,8 @@ class NaiveBayes(GenerativeMixin, ReliabilityMixin, SummaryMixin):
     feature_names_in_, n_features_in_ : ndarray of str, int
         Names (if all names are strings) and number of the columns.
     stats_ : Stats
-        The statistics of the training data, mostly sums and counts; the model keeps no other data.
+        The statistics of the training data: sums and counts, and the training values of columns with kernel densities
+        (see `families_` and `compress`). The model keeps no other data.
     em_ : Em
         Result of learning from rows without a label; present only if labels were missing in `fit`.
 
