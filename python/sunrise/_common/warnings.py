@@ -12,6 +12,7 @@ __all__ = [
     "ImpossibleRowWarning",
     "LostPrecisionWarning",
     "NotConvergedWarning",
+    "UnlabelledRowsWarning",
     "UnseenLevelsWarning",
 ]
 
@@ -70,6 +71,13 @@ class NotConvergedWarning(UserWarning):
     """The maximum likelihood fit of a Dirichlet-multinomial reached `max_iter` before it converged.
 
     Silence it with `warnings.filterwarnings("ignore", category=sunrise.NotConvergedWarning)`.
+    """
+
+
+class UnlabelledRowsWarning(UserWarning):
+    """A model that EM has fitted to rows without a label is updated, and the update does not run EM again.
+
+    Silence it with `warnings.filterwarnings("ignore", category=sunrise.UnlabelledRowsWarning)`.
     """
 
 

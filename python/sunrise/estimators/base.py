@@ -17,6 +17,7 @@ from sklearn.exceptions import NotFittedError
 
 from sunrise._common import labels
 from sunrise._common.arrays import Labels
+from sunrise._common.warnings import UnlabelledRowsWarning, alert
 from sunrise.data.blocks import Batch
 from sunrise.data.frame import Frame, frame_of
 from sunrise.model.encode_rows import encode_rows
@@ -148,6 +149,16 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
                     "before compress(), or give the column the family Kernel(grid=(low, high, cells)), which has a "
                     "fixed size and can be updated."
                 )
+
+    def _warn_after_em(self, update: str) -> None:
+        """Warn that an update does not run EM again; `update` says what it does to the statistics."""
+        em = self.__dict__.get("em_")
+        if em is not None and em.weight > 0:
+            alert(
+                f"This {type(self).__name__} has learned from {em.unlabelled} rows without a label. {update}; "
+                "the expected statistics of the rows without a label stay as EM left them. Fit again to run EM on all rows.",
+                UnlabelledRowsWarning,
+            )
 
     # Tables.
 

@@ -25,4 +25,5 @@ COMMON: dict[str, Any] = {
 UNLABELLED: dict[str, Any] = {
     "unlabelled": [StrOptions({"error", "em"})],
     "unlabelled_weight": [Interval(Real, 0, 1, closed="right"), StrOptions({"auto"})],
+    "verbose": ["boolean"],
 }

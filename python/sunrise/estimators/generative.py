@@ -1,4 +1,4 @@
-"""Methods of a generative model: class priors, decisions, densities, sampling, mutual information, selection, compression."""
+"""Methods of a generative model: class priors, decisions, densities, sampling, selection, compression."""
 
 from __future__ import annotations
 

@@ -21,7 +21,8 @@ from sunrise.data.labels import MissingLabelError, encode_labels, encode_partial
 from sunrise.data.weights import weights
 from sunrise.estimators.base import Estimator
 from sunrise.inference.calibration import calibration
-from sunrise.inference.em import Em, LabelledRows, SemiSupervised
+from sunrise.inference.em import LabelledRows, SemiSupervised
+from sunrise.inference.em_report import Em, Progress
 from sunrise.inference.leave_one_out import LeaveOneOut
 from sunrise.model.accumulate import Accumulator
 from sunrise.model.encode_rows import encode_rows
@@ -56,6 +57,7 @@ class LearningMixin(Estimator):
     """fit, partial_fit, forget and merge."""
 
     em_: Em
+    verbose: bool
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the model to rows X with labels y.
@@ -92,9 +94,10 @@ class LearningMixin(Estimator):
     def _fit_semi_supervised(
         self, settings: Settings, schema: Schema, all_stats: Stats, rows: TrainingRows
     ) -> None:
-        """Fit by EM to labelled and unlabelled rows, or to the labelled rows only if EM predicts no better."""
+        """Fit by EM to labelled and unlabelled rows; with the weight "auto" only if EM predicts better than without."""
         labelled_schema, labelled_stats = self._first_statistics(settings, rows.labelled)
-        em = SemiSupervised(settings, schema, all_stats, rows.table, rows.accumulator)
+        progress = Progress(self.verbose)
+        em = SemiSupervised(settings, schema, all_stats, rows.table, rows.accumulator, progress)
         labelled_rows = LabelledRows(
             settings, labelled_schema, labelled_stats, rows.table, rows.accumulator, em.y
         )
@@ -131,6 +134,8 @@ class LearningMixin(Estimator):
             self._set_state(settings, schema, stats, announced)
             if is_first_batch:
                 self._warn_if_batch_too_small(schema)
+            else:
+                self._warn_after_em("partial_fit adds the statistics of labelled rows")
         return self
 
     def forget(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -157,6 +162,7 @@ class LearningMixin(Estimator):
                 if announced is None and isinstance(settings.class_prior, dict):
                     announced = self.classes_  # the given prior needs all of its classes
                 self._set_state(settings, schema, remaining, announced)
+                self._warn_after_em("forget removes the statistics of labelled rows")
             else:
                 self._set_unfitted()
         return self
@@ -191,6 +197,8 @@ class LearningMixin(Estimator):
             if announced is not None:
                 announced = labels.union(announced, other.stats_.classes)
             self._set_state(settings, schema, previous + replace(other.stats_, blocks=blocks), announced)
+            for model in (self, other):
+                model._warn_after_em("merge adds the statistics of the two models")
         return self
 
     def __add__(self, other: Self) -> Self:

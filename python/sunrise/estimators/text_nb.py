@@ -90,7 +90,7 @@ class TextNB(NaiveBayes):
     calibrate : {"temperature", "columns"} or None, default="temperature"
         Calibrate the probabilities on leave-one-out scores of the training documents, with an exponent of the document
         length: see `sunrise.NaiveBayes`.
-    unlabelled, unlabelled_weight
+    unlabelled, unlabelled_weight, verbose
         Semi-supervised learning from documents without a label: see `sunrise.NaiveBayes`.
     class_weight : dict, "balanced" or None, default=None
         Class weights: the weight of a class multiplies the weights of its rows. "balanced" gives every class the same
@@ -156,6 +156,7 @@ class TextNB(NaiveBayes):
         unlabelled: str = "error",
         unlabelled_weight: Any = "auto",
         class_weight: Any = None,
+        verbose: bool = False,
         n_jobs: int | None = None,
     ) -> None:
         self.model = model
@@ -180,6 +181,7 @@ class TextNB(NaiveBayes):
         self.unlabelled = unlabelled
         self.unlabelled_weight = unlabelled_weight
         self.class_weight = class_weight
+        self.verbose = verbose
         self.n_jobs = n_jobs
 
     def _settings(self) -> Settings:
