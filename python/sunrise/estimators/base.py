@@ -156,7 +156,8 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
         if em is not None and em.weight > 0:
             alert(
                 f"This {type(self).__name__} has learned from {em.unlabelled} rows without a label. {update}; "
-                "the expected statistics of the rows without a label stay as EM left them. Fit again to run EM on all rows.",
+                "the expected statistics of the rows without a label stay as EM left them. Fit again to run EM on "
+                "all rows.",
                 UnlabelledRowsWarning,
             )
 
