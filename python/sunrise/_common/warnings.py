@@ -40,7 +40,9 @@ class ColumnNamesWarning(UserWarning):
 
 
 class DuplicateColumnsWarning(UserWarning):
-    """Two columns determine each other given the class, so their evidence is counted twice.
+    """Two columns nearly determine each other given the class, so their evidence is counted twice.
+
+    A pair of columns of a table is reported once in a process.
 
     Silence it with `warnings.filterwarnings("ignore", category=sunrise.DuplicateColumnsWarning)`.
     """

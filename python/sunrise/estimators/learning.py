@@ -30,7 +30,7 @@ from sunrise.model.fitted import FittedModel
 from sunrise.model.schema import Choice, Schema, named_family
 from sunrise.model.settings import Settings
 from sunrise.selection.choose import choose_families
-from sunrise.selection.duplicates import ColumnSample, describe_pairs
+from sunrise.selection.duplicates import ColumnSample, describe_new_pairs
 from sunrise.selection.rules import choose_for_sparse
 from sunrise.statistics.base import NeverSeenError
 from sunrise.statistics.model import Stats
@@ -276,9 +276,9 @@ class LearningMixin(Estimator):
         self._name_columns(schema)
         if isinstance(accumulator.sample, ColumnSample):
             pairs = accumulator.sample.pairs(accumulator.codes[accumulator.sample.rows])
-            if pairs:
-                names = [str(name) for name in schema.names]
-                alert(describe_pairs(pairs, names), DuplicateColumnsWarning)
+            names = [str(name) if schema.is_named else f"x{name}" for name in schema.names] if pairs else []
+            if text := describe_new_pairs(pairs, names):
+                alert(text, DuplicateColumnsWarning)
         return schema, stats
 
     def _whole_schema(self, settings: Settings, table: Frame) -> Schema | None:
