@@ -127,10 +127,8 @@ class Kernel(Candidate, Family):
     @property
     def bounds(self) -> Bounds:
         """The bounds of the cells, and how kernels are treated there."""
-        low, high = (
-            -math.inf if self.lower is None else self.lower,
-            math.inf if self.upper is None else self.upper,
-        )
+        low = -math.inf if self.lower is None else self.lower
+        high = math.inf if self.upper is None else self.upper
         return Bounds(float(low), float(high), self.boundary == "log")
 
     @property
@@ -163,6 +161,11 @@ class Kernel(Candidate, Family):
             highest=high,
             grid=self.grid,
         )
+
+    @property
+    def description(self) -> str:
+        """The family in words, with its grid."""
+        return self.name if self.grid is None else f"{self.name} with grid={self.grid}"
 
     @property
     def statistics_key(self) -> tuple[Any, ...]:
@@ -378,12 +381,12 @@ class Kernel(Candidate, Family):
             from_pooled = rng.random(len(y)) * (n[:, j] + prior[:, j]) >= n[:, j]
             for c in np.unique(y[~from_pooled]):
                 rows = np.flatnonzero(~from_pooled & (y == c))
-                x[rows, j] = _sample_kernels(values, params.bandwidth, c, j, len(rows), rng)
+                x[rows, j] = _sample_kernels(values.run(c, j), params.bandwidth[c, j], len(rows), rng)
             weight = pooled.values.observed_weight[:, j]
             source = rng.choice(len(weight), len(y), p=weight / weight.sum())
             for c in np.unique(source[from_pooled]):
                 rows = np.flatnonzero(from_pooled & (source == c))
-                x[rows, j] = _sample_kernels(pooled.values, pooled.width, c, j, len(rows), rng)
+                x[rows, j] = _sample_kernels(pooled.values.run(c, j), pooled.width[c, j], len(rows), rng)
         return np.clip(self.bounds.from_scale(x), self.support.lowest, self.support.highest)
 
     def describe(self, params: KernelParams) -> list[dict[str, Floats]]:
@@ -391,8 +394,6 @@ class Kernel(Candidate, Family):
         return [{"bandwidth": h, "n": n} for h, n in zip(params.bandwidth.T, params.n.T, strict=True)]
 
 
-def _sample_kernels(
-    values: Values, width: Floats, c: int, j: int, n: int, rng: np.random.Generator
-) -> Floats:
-    """Draw n numbers from the kernel density of a class and column: a value plus Gaussian noise."""
-    return np.asarray(values.run(c, j).draw(n, rng) + width[c, j] * rng.standard_normal(n))
+def _sample_kernels(run: Run, width: float, n: int, rng: np.random.Generator) -> Floats:
+    """Draw n numbers from a kernel density: a value plus Gaussian noise."""
+    return np.asarray(run.draw(n, rng) + width * rng.standard_normal(n))
