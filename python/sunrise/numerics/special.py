@@ -44,7 +44,7 @@ def log1p_minus(x: Floats) -> Floats:
 
     >>> import numpy as np
     >>> float(log1p_minus(np.array(1e-9)))
-    -5e-19
+    -4.999999996666667e-19
     """
     return np.asarray(x * x * np.polynomial.polynomial.polyval(x, _LOG1P_SERIES))
 
