@@ -38,7 +38,8 @@ class SingleFamilyEstimator(NaiveBayes):
 
     def _read_table(self, X: Any, fitting: bool) -> Frame:
         """Read a table of numbers; scikit-learn validates the names and the number of columns."""
-        if isinstance(X, dict) or (isinstance(X, list) and X and isinstance(X[0], dict)):
+        first = X[0] if isinstance(X, list) and X else X
+        if isinstance(first, dict) and not hasattr(X, "shape"):  # sparse dok matrices are dicts
             refuse_dict(type(self).__name__, X)
         table, attributes = number_frame(X), self.__dict__
         # A model from parameters got its names from a list, not from a table, so rows without names are accepted.
