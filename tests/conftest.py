@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import settings
+from sunrise.selection import duplicates
 
 settings.register_profile("sunrise", deadline=None, max_examples=40, derandomize=True, print_blob=True)
 settings.load_profile("sunrise")
@@ -38,6 +39,12 @@ def scaled() -> Callable[[int], int]:
 
 
 _STATES: dict[str, dict] = {}
+
+
+@pytest.fixture(autouse=True)
+def _warnings_are_given_again():
+    """Pairs of duplicate columns are reported once in a process; here once in a test."""
+    duplicates._REPORTED.clear()
 
 
 @pytest.fixture(autouse=True)

@@ -31,12 +31,13 @@ ORDER = {
     "bernoulli beta exponential gamma gaussian geometric kernel laplace lognormal multinomial negative_binomial "
     "poisson vonmises zero_inflated_poisson complement odds dirichlet_multinomial text",
     "model": "settings schema calibration_weights class_prior accumulate fitted encode_rows score",
-    "inference": "scores leave_one_out held_out folds optimise score_blocks column_weights temperature calibration em "
-    "decisions explain intervals linear_form posteriors sampling",
+    "inference": "scores leave_one_out held_out folds optimise score_blocks column_weights temperature calibration "
+    "em_report em decisions explain intervals linear_form posteriors sampling",
     "selection": "rules by_score choose waking duplicates mutual_information",
     "estimators": "base constraints fitted_attribute given_parameters mixed_parameters training_rows calibrating "
-    "stream learning prediction reliability generative summary words naive_bayes single_family bernoulli_nb categorical_nb "
-    "complement_nb dirichlet_multinomial_nb gaussian_nb kernel_nb multinomial_nb poisson_nb text_nb selector",
+    "stream learning prediction reliability generative summary words naive_bayes single_family bernoulli_nb "
+    "categorical_nb complement_nb dirichlet_multinomial_nb gaussian_nb kernel_nb multinomial_nb poisson_nb text_nb "
+    "selector",
     "datasets": "",
     "plots": "densities",
     "demo": "",

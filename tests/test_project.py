@@ -46,6 +46,20 @@ def test_workflows_call_targets_that_exist():
     assert {"test", "test-oldest", "test-slow", "wheel", "docs", "coverage"} <= called <= targets
 
 
+def test_hints_to_install_work_after_the_line_of_the_readme():
+    """The package is installed from a clone, so a hint names other packages, or the clone with one of its extras."""
+    extras = PROJECT["optional-dependencies"]
+    packages = {re.split(r"[<>=]", line)[0] for line in sum(extras.values(), PROJECT["dependencies"])}
+    pages = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md"), *(ROOT / "python").rglob("*.py")]
+    hints = [hint for page in pages for hint in re.findall(r"pip install ([^`\n]+)", page.read_text())]
+    assert len(hints) >= 4
+    for hint in hints:
+        for word in re.findall(r"[\w.\[\]-]+", hint.partition('")')[0]):
+            word = word.removesuffix(".") or "."
+            extra = re.fullmatch(r"\.\[(\w+)\]", word)
+            assert word == "." or word in packages or (extra and extra[1] in extras), hint
+
+
 def test_the_version_is_the_same_everywhere():
     workspace = tomllib.loads((ROOT / "Cargo.toml").read_text())["workspace"]["package"]
     cited = re.search(r"^version: (.*)$", (ROOT / "CITATION.cff").read_text(), flags=re.MULTILINE)

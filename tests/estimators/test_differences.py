@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn import naive_bayes as peer
+from sklearn.datasets import load_breast_cancer
 from sunrise import (
     BernoulliNB,
     CategoricalNB,
@@ -73,6 +74,22 @@ def test_a_row_of_weight_zero_does_not_move_the_variance_floor():
     )
     assert peer.GaussianNB().fit(X, y, sample_weight=w).epsilon_ > 1e6
     assert GaussianNB().fit(X, y, sample_weight=w).epsilon_ == GaussianNB().fit(X[:4], y[:4]).epsilon_
+
+
+def test_a_weight_is_a_number_of_rows_in_the_variance_floor_too():
+    X, y = load_breast_cancer(return_X_y=True)
+    w = np.random.default_rng(0).exponential(size=len(y))
+    times = np.ceil(3.0 * w).astype(int)
+    truth = peer.GaussianNB().fit(np.repeat(X, times, axis=0), np.repeat(y, times)).predict_proba(X)
+    np.testing.assert_allclose(GaussianNB().fit(X, y, times).predict_proba(X), truth, atol=1e-10)
+    assert np.abs(peer.GaussianNB().fit(X, y, times).predict_proba(X) - truth).max() > 1e-3
+    ours, theirs = GaussianNB().fit(X, y, w), peer.GaussianNB().fit(X, y, w)
+    assert 0.01 < np.abs(ours.predict_proba(X) - theirs.predict_proba(X)).max() < 0.1
+    floors = ours.epsilon_ - theirs.epsilon_
+    np.testing.assert_allclose(ours.var_ - theirs.var_, floors, rtol=1e-6, atol=1e-15 * ours.var_.max())
+    assert abs(floors) < 1e-9 * ours.var_.max()
+    same = peer.GaussianNB(var_smoothing=1e-9 * ours.epsilon_ / theirs.epsilon_).fit(X, y, w)
+    np.testing.assert_allclose(ours.predict_proba(X), same.predict_proba(X), atol=1e-12)
 
 
 def test_float32_sums_are_float64():

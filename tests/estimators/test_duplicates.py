@@ -9,6 +9,7 @@ import pandas as pd
 import polars as pl
 import pytest
 import sunrise as sr
+from sklearn.model_selection import cross_val_score
 
 RNG = np.random.default_rng(0)
 N = 600
@@ -40,7 +41,7 @@ TWINS = {
 def test_two_columns_that_determine_each_other_are_named(make, frame):
     table = frame(make())
     with pytest.warns(
-        sr.DuplicateColumnsWarning, match=r"'base' and 'twin' determine.*calibrate=\"columns\""
+        sr.DuplicateColumnsWarning, match=r"'base' and 'twin' nearly determine.*calibrate=\"columns\""
     ):
         sr.NaiveBayes().fit(table, Y)
 
@@ -78,9 +79,30 @@ def test_column_weights_are_the_remedy_and_are_not_warned_of():
         sr.NaiveBayes(calibrate="temperature").fit(table, Y)
 
 
-def test_many_pairs_are_counted():
-    with pytest.warns(sr.DuplicateColumnsWarning, match="and 2 more pairs"):
+def test_every_pair_is_named():
+    with pytest.warns(
+        sr.DuplicateColumnsWarning,
+        match="'a' and 'b' nearly.*; so do 'a' and 'c'; 'b' and 'c'. Their evidence",
+    ):
         sr.NaiveBayes().fit({"a": BASE, "b": BASE, "c": BASE}, Y)
+    with pytest.warns(sr.DuplicateColumnsWarning, match="'x0' and 'x2' nearly"):
+        sr.NaiveBayes().fit(np.stack([BASE, RNG.normal(size=N), 2.0 * BASE], axis=1), Y)
+    with pytest.warns(sr.DuplicateColumnsWarning, match="'c0' and 'c9'; 'c1' and 'c2'; and 35 more pairs"):
+        sr.NaiveBayes("gaussian").fit({f"c{k}": BASE for k in range(10)}, Y)
+
+
+def test_a_pair_is_reported_once_in_a_process():
+    table = numbers(twin=BASE)
+    with pytest.warns(sr.DuplicateColumnsWarning):
+        sr.NaiveBayes().fit(table, Y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        sr.NaiveBayes().fit({name: np.roll(x, 7) for name, x in table.items()}, np.roll(Y, 7))
+        cross_val_score(sr.NaiveBayes("gaussian"), pd.DataFrame(table), Y)
+    with pytest.warns(
+        sr.DuplicateColumnsWarning, match="Columns 'base' and 'twin' nearly.*; so do 'base' and 'more'"
+    ):
+        sr.NaiveBayes().fit(table | {"more": BASE}, Y)  # another table
 
 
 def test_a_few_rows_are_no_proof():

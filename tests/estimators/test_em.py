@@ -211,10 +211,33 @@ def test_a_model_can_go_on_learning():
     model = sr.NaiveBayes("bernoulli", unlabelled="em").fit(X[:600], only(y[:600], 45))
     before = model.class_count_.copy()
     assert model.em_.weight > 0
-    model.partial_fit(X[600:], y[600:]).forget(X[600:], y[600:])
+    with pytest.warns(
+        sr.UnlabelledRowsWarning, match=r"555 rows without a label\. partial_fit adds.* stay as EM"
+    ):
+        model.partial_fit(X[600:], y[600:])
+    with pytest.warns(sr.UnlabelledRowsWarning, match=r"forget removes.* Fit again to run EM"):
+        model.forget(X[600:], y[600:])
     np.testing.assert_allclose(model.class_count_, before)
     copy = pickle.loads(pickle.dumps(model))
     assert copy.em_ == model.em_ and (copy.predict(X) == model.predict(X)).all()
+
+
+def test_updates_after_em_change_the_statistics_of_labelled_rows_only():
+    X, y = bits(missing=0.0)
+    model = sr.NaiveBayes("bernoulli", unlabelled="em").fit(X[:600], only(y[:600], 45))
+    other = sr.NaiveBayes("bernoulli").fit(X[600:], y[600:])
+    ones, weight = model.stats_.blocks[0].x.copy(), model.class_count_.copy()
+    with pytest.warns(sr.UnlabelledRowsWarning, match="merge adds the statistics of the two models"):
+        both = model + other
+    with pytest.warns(sr.UnlabelledRowsWarning, match="merge adds the statistics of the two models"):
+        other + model
+    more = np.stack([X[600:][y[600:] == c].sum(axis=0) for c in range(3)])
+    np.testing.assert_allclose(both.stats_.blocks[0].x, ones + more, rtol=1e-12)
+    with pytest.warns(sr.UnlabelledRowsWarning):
+        model.forget(X[:1], y[:1])
+    np.testing.assert_allclose(model.class_count_, weight - np.eye(3)[y[0]])
+    plain = sr.NaiveBayes("bernoulli", unlabelled="em").fit(X[:600], y[:600])
+    plain.partial_fit(X[600:], y[600:])  # no row without a label, no warning
 
 
 # The proof
@@ -228,11 +251,28 @@ def test_where_the_classes_are_no_clusters_the_model_is_that_of_the_labelled_row
     )  # clusters, but no classes
     X[:, 0] = RNG.random(n) < np.where(y == 1, 0.8, 0.2)
     plain = sr.NaiveBayes("bernoulli").fit(X[:60], y[:60])
-    for weight in ("auto", 1.0, 0.1):
+    model = sr.NaiveBayes("bernoulli", unlabelled="em").fit(X, only(y, 60))
+    assert model.em_.weight == 0.0 and model.em_.steps == 0 and model.em_.scores[0.0] > 0.5
+    np.testing.assert_allclose(model.predict_proba(X), plain.predict_proba(X), rtol=1e-9)
+    assert model.stats_.rows.sum() == 60
+    for weight in (1.0, 0.1):  # a given weight is used without a gain, too
         model = sr.NaiveBayes("bernoulli", unlabelled="em", unlabelled_weight=weight).fit(X, only(y, 60))
-        assert model.em_.weight == 0.0 and model.em_.steps == 0 and model.em_.scores[0.0] > 0.5
-        np.testing.assert_allclose(model.predict_proba(X), plain.predict_proba(X), rtol=1e-9)
-        assert model.stats_.rows.sum() == 60
+        end = climb(sr.NaiveBayes("bernoulli"), X, only(y, 60), weight)
+        assert model.em_.weight == weight and model.em_.log_likelihood == end.trace
+        assert model.em_.scores[weight] <= model.em_.scores[0.0]
+        assert model.class_count_.sum() == pytest.approx(60 + weight * (n - 60))
+
+
+@pytest.mark.parametrize("calibrate", [None, "temperature", "columns"])
+def test_a_given_weight_is_used_with_one_labelled_row_of_each_class(calibrate):
+    X, y = RNG.normal(size=(200, 2)), np.arange(200) % 2
+    model = sr.NaiveBayes("gaussian", unlabelled="em", unlabelled_weight=0.2, calibrate=calibrate)
+    model.fit(X, only(y, 2))
+    assert model.em_.weight == 0.2 and model.em_.scores == {}
+    assert model.class_count_.sum() == pytest.approx(2 + 0.2 * 198)
+    table, _, labels = frame()
+    model.set_params(families="auto").fit(table, labels)
+    assert model.em_.weight == 0.2 and set(model.em_.scores) == {0.0, 0.2}
 
 
 @pytest.mark.parametrize("calibrate", [None, "temperature", "columns"])
@@ -382,8 +422,24 @@ def test_steps_are_logged(caplog):
     X, y = bits(n=300)
     with caplog.at_level(logging.INFO, logger="sunrise"):
         sr.NaiveBayes("bernoulli", unlabelled="em", unlabelled_weight=1.0).fit(X, only(y, 60))
-    assert "EM, weight 1, step 1: log-likelihood -" in caplog.text and "cross-validated" in caplog.text
-    assert "of 240 rows changed class" in caplog.text
+    assert (
+        "EM, weight 1, all rows, step 1: log-likelihood -" in caplog.text and "cross-validated" in caplog.text
+    )
+    assert "EM, weight 1, fold 2 of 5, step 1:" in caplog.text and "of 240 rows changed class" in caplog.text
+
+
+@pytest.mark.parametrize("model", [sr.NaiveBayes("bernoulli"), sr.TextNB()], ids=str)
+def test_steps_are_printed_on_request(model, capsys):
+    X, y = bits(n=300)
+    if isinstance(model, sr.TextNB):
+        X, y = documents(300)
+    for verbose in (False, True):
+        model.set_params(unlabelled="em", unlabelled_weight=1.0, verbose=verbose).fit(X, only(y, 60))
+        printed = capsys.readouterr()
+        assert printed.out == ""
+        lines = printed.err.splitlines()
+        assert len([line for line in lines if "all rows, step" in line]) == verbose * model.em_.steps
+    assert any("cross-validated accuracy" in line for line in lines)
 
 
 # Documents

@@ -180,7 +180,7 @@ def test_what_cannot_be_drawn_is_told(fitted):
 
 def test_without_matplotlib_the_error_says_what_to_install(fitted, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
-    with pytest.raises(ImportError, match=r'pip install "sunrise\[plots\]"'):
+    with pytest.raises(ImportError, match="pip install matplotlib"):
         DensityDisplay.from_estimator(*fitted)
 
 

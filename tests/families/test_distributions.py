@@ -343,6 +343,9 @@ def next_step(equations, at):
 ORACLE_ROWS = {
     ("gamma", "ordinary"): [0.2, 3.0, 1.7, 7.0, 0.4, 5.0],
     ("gamma", "tight"): [1000.0, 1001.0, 1002.0, 1003.0, 1004.5, 1000.5],
+    ("gamma", "far from 0"): [1e6, 1e6 + 1.0, 1e6 + 2.0, 1e6 + 3.0, 1e6 + 4.5, 1e6 + 0.5],
+    ("gamma", "very far from 0"): [1e12, 1e12 + 1.0, 1e12 + 2.0, 1e12 + 3.0, 1e12 + 4.5, 1e12 + 0.5],
+    ("gamma", "tiny and far from 0"): [1e-100 * (1.0 + 1e-6 * k) for k in (0, 1, 2, 3, 5, 4)],
     ("gamma", "wide"): [1e-300, 3.0, 1e-12, 7.0, 1e120, 5.0],
     ("gamma", "a class without spread"): [2.0, 2.0, 2.0, 7.0, 0.4, 5.0],
     ("beta", "ordinary"): [0.2, 0.3, 0.7, 0.9, 0.4, 0.99],
@@ -371,8 +374,40 @@ def test_estimates_maximise_the_likelihood_with_a_pooled_row(name, rows):
         assert max(abs(v) for v in best) < 1e-8
 
 
+@pytest.mark.parametrize("far", [3e2, 3e3, 1e4, 1e5, 1e6, 1e8])
+@pytest.mark.parametrize("estimate", ["mean", "mle"])
+def test_gamma_keeps_its_digits_far_from_0(far, estimate):
+    """Shapes and densities against fifty digits, for cells whose mean is `far` standard deviations."""
+    n = 300
+    x = far + np.random.default_rng(4).normal(size=n) * np.repeat([1.0, 2.0], n // 2)
+    y = np.repeat([0, 1], n // 2)
+    model = sunrise.NaiveBayes("gamma", estimate=estimate).fit({"x": x}, y)
+    places = np.array([far - 4.0, far - 1.0, far, far + 0.5, far + 7.0])
+    found = model.predict_joint_log_proba({"x": places}) - np.log(model.class_prior_)
+    with engines.using("array"):
+        by_array = model.predict_joint_log_proba({"x": places}) - np.log(model.class_prior_)
+    line = model.to_linear()
+    with mpmath.workdps(50):
+        cells = [mpmath.mpf(float(v)) for v in x]
+        for c in (0, 1):
+            row = mpmath.mpf(estimate == "mean") / n
+            w = [mpmath.mpf(int(k == c)) + row for k in y]
+            mean = mpmath.fdot(w, cells) / sum(w)
+            gap = mpmath.log(mean) - mpmath.fdot(w, map(mpmath.log, cells)) / sum(w)
+            shape = mpmath.findroot(lambda k, gap=gap: mpmath.log(k) - mpmath.digamma(k) - gap, 1 / (2 * gap))
+            assert model.parameters_["x"]["shape"][c] == pytest.approx(float(shape), rel=1e-7)
+            assert model.parameters_["x"]["rate"][c] == pytest.approx(float(shape / mean), rel=1e-7)
+            for k, v in enumerate(map(mpmath.mpf, places.tolist())):
+                log_density = shape * mpmath.log(shape / mean) - mpmath.loggamma(shape)
+                log_density += shape * mpmath.log(v) - shape / mean * v
+                assert found[k, c] == pytest.approx(float(log_density), abs=3e-6)
+                assert by_array[k, c] == pytest.approx(float(log_density), abs=3e-6)
+    linear = line.transform({"x": places}) @ line.coef.T + line.intercept - np.log(model.class_prior_)
+    np.testing.assert_allclose(linear, by_array, atol=3e-6)
+
+
 def test_shapes_of_gamma_solve_their_equation():
-    gap = np.geomspace(1e-13, 1400.0, 120)
+    gap = np.geomspace(1e-25, 1400.0, 160)
     with mpmath.workdps(50):
         for s, k in zip(gap, shape_of(gap), strict=True):
             k, s = mpmath.mpf(float(k)), mpmath.mpf(float(s))

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import pickle
 import time
 from datetime import date
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -12,7 +14,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from scipy import sparse
-from sunrise import NaiveBayes
+from sunrise import GaussianNB, NaiveBayes
 
 N = 40
 RNG = np.random.default_rng(5)
@@ -299,8 +301,47 @@ def test_no_rows_have_no_predictions(method, library):
     ids=lambda table: f"{type(table).__module__.split('.')[0]}-{type(table).__name__}",
 )
 def test_what_is_no_table_is_refused_with_a_remedy(table):
-    match = "(?i)2D array|table of rows and columns|to_frame|frame"
+    match = "(?i)2D array|table of rows and columns|to_frame|frame|not a table"
     refused(table, match=match, error=(TypeError, ValueError))
+
+
+@pytest.mark.parametrize("kind", [str, Path, os.fsencode])
+@pytest.mark.parametrize(
+    "name, read", [("a/data.csv", "read_csv"), ("data.PARQUET", "read_parquet"), ("data", "read_csv")]
+)
+def test_a_path_is_refused_with_the_function_that_reads_it(kind, name, read):
+    path, text = kind(name), rf"X is the path or string '{name}'.*pandas.{read}\('{name}'\) or polars.{read}"
+    refused(path, "label", match=text)
+    fitted = NaiveBayes().fit(X, Y)
+    for use in (
+        fitted.predict,
+        fitted.check,
+        fitted.explain,
+        GaussianNB().fit([[1.0], [2.0]], [0, 1]).predict,
+    ):
+        with pytest.raises(ValueError, match=text):
+            use(path)
+    with pytest.raises(ValueError, match=text):
+        GaussianNB().fit(path, Y)
+
+
+@pytest.mark.parametrize(
+    "table, kind, remedy",
+    [
+        ({"a": 1.0, "b": 2.0}, "a record", r"pandas.DataFrame\(\[X\]\)"),
+        ({"a": [1.0, 2.0], "b": [2.0, 1.0]}, "a dict of columns", r"pandas.DataFrame\(X\)"),
+        ([{"a": 1.0, "b": 2.0}], "a list of records", r"pandas.DataFrame\(X\)"),
+    ],
+)
+def test_single_families_take_no_dicts_and_say_so(table, kind, remedy):
+    frame = pd.DataFrame({"a": [1.0, 2.0], "b": [3.0, 4.0]})
+    text = f"X is {kind}, and GaussianNB takes a matrix or a data frame. Pass {remedy}, or use NaiveBayes"
+    model = GaussianNB().fit(frame, [0, 1])
+    for use in (lambda: GaussianNB().fit(table, [0, 1]), lambda: model.predict(table)):
+        with pytest.raises(ValueError, match=text):
+            use()
+    remedied = pd.DataFrame([table] if kind == "a record" else table)
+    assert len(model.predict(remedied)) == len(remedied)
 
 
 def test_a_lazy_frame_is_refused_with_the_remedy():
@@ -378,7 +419,16 @@ def test_labels_must_be_one_for_every_row(make):
 def test_labels_that_are_none_or_of_another_shape_are_refused():
     refused(X, None, match="requires y")
     refused(X, "nowhere", match="'nowhere', but X has no column of this name")
-    refused(np.c_[X["size"]], "nowhere", match="'nowhere', but X has no column of this name")
+    for table in (np.c_[X["size"]], sparse.csr_array(np.c_[X["few"]]), [[1.0]] * N):
+        kind = type(table).__name__
+        refused(
+            table,
+            "nowhere",
+            match=rf"X \({kind}\) has no column names. Pass the labels themselves, or .* 'nowhere'",
+        )
+    refused(
+        X, Path("labels.csv"), match=r"y is the path or string 'labels.csv'.*pandas.read_csv\('labels.csv'\)"
+    )
     refused(sparse.csr_array(np.c_[X["size"]]), "nowhere", match="'nowhere'.*no column")
     refused(X, np.c_[Y, Y], match="1d array|shape")
     refused(X, pl.DataFrame({"p": Y, "q": Y}), match="label|shape|column")

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import sunrise as sr
-from sunrise import NaiveBayes
+from sunrise import KernelNB, NaiveBayes
 
 RNG = np.random.default_rng(7)
 
@@ -156,3 +156,27 @@ def test_blocks_that_were_given_together_stay_together():
         model = NaiveBayes(families).fit(table, y)
         again = NaiveBayes(model.fixed_families_).fit(table, y)
         np.testing.assert_array_equal(again.predict_proba(table), model.predict_proba(table))
+
+
+@pytest.mark.parametrize(
+    "wrong, meant", [("auto-slow", "auto-fast"), ("auto_fast", "auto-fast"), ("Auto", "auto")]
+)
+def test_misspelled_ways_to_choose_are_corrected(wrong, meant):
+    for families in (wrong, {"x": wrong}):
+        with pytest.raises(ValueError, match=f'Do you mean \'{meant}\'.*must be "auto", "auto-fast", one of'):
+            NaiveBayes(families).fit({"x": [1.0, 2.0]}, [0, 1])
+
+
+def test_kernels_with_different_grids_say_which():
+    X, y = np.arange(20.0).reshape(10, 2), [0, 1] * 5
+    plain, coarse, fine = (KernelNB(grid=g).fit(X, y) for g in (None, (0, 20, 10), (0, 20, 20)))
+    grids = {10: r"kernel with grid=\(0.0, 20.0, 10\)", 20: r"kernel with grid=\(0.0, 20.0, 20\)"}
+    remedy = "same families and settings \\(grid="
+    with pytest.raises(ValueError, match=f"{grids[10]} .*is not {grids[20]} .*{remedy}"):
+        coarse + fine
+    with pytest.raises(ValueError, match=f"kernel \\(given for all columns\\) is not {grids[20]} .*{remedy}"):
+        plain + fine
+    with pytest.raises(
+        ValueError, match=f"was {grids[10]} .*now kernel .*Use the settings of the first fit .*grid"
+    ):
+        coarse.set_params(grid=None).partial_fit(X, y)

@@ -124,6 +124,7 @@ def test_weights_divided_by_their_sum_are_calibrated_too(settings, calibrate):
     assert -log_p[np.arange(200), y[400:]].mean() < 0.8 * np.log(3)
 
 
+@pytest.mark.filterwarnings("ignore::sunrise.UnlabelledRowsWarning")
 @pytest.mark.parametrize("model", ["odds", "multinomial", "bernoulli"])
 def test_rows_can_be_forgotten_after_em(model):
     texts, y = corpus(400)

@@ -15,6 +15,7 @@ __all__ = [
     "NoWordsWarning",
     "NotConvergedWarning",
     "StaleCalibrationWarning",
+    "UnlabelledRowsWarning",
     "UnseenLevelsWarning",
 ]
 
@@ -42,7 +43,9 @@ class ColumnNamesWarning(UserWarning):
 
 
 class DuplicateColumnsWarning(UserWarning):
-    """Two columns determine each other given the class, so their evidence is counted twice.
+    """Two columns nearly determine each other given the class, so their evidence is counted twice.
+
+    A pair of columns of a table is reported once in a process.
 
     Silence it with `warnings.filterwarnings("ignore", category=sunrise.DuplicateColumnsWarning)`.
     """
@@ -94,6 +97,13 @@ class StaleCalibrationWarning(UserWarning):
     """The data have doubled since the weights of a calibrated model were fitted.
 
     Silence it with `warnings.filterwarnings("ignore", category=sunrise.StaleCalibrationWarning)`.
+    """
+
+
+class UnlabelledRowsWarning(UserWarning):
+    """A model that EM has fitted to rows without a label is updated, and the update does not run EM again.
+
+    Silence it with `warnings.filterwarnings("ignore", category=sunrise.UnlabelledRowsWarning)`.
     """
 
 

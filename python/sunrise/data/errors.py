@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from difflib import get_close_matches
 from typing import Any, NoReturn
@@ -122,6 +123,31 @@ def refuse_width(who: str, n_columns: int, expected: int) -> NoReturn:
     raise ValueError(
         f"X has {n_columns} features, but {who} is expecting {expected} features as input. "
         "Pass the columns of fit in their order; a column you do not have can be all NaN."
+    )
+
+
+#: The function of pandas and polars that reads files with this ending.
+_READERS = {".parquet": "read_parquet", ".json": "read_json", ".xlsx": "read_excel"}
+
+
+def refuse_path(what: str, path: Any) -> NoReturn:
+    """Raise for the path of a file (or any other string) in place of data."""
+    name = os.fspath(path)
+    name = name.decode(errors="replace") if isinstance(name, bytes) else name
+    read = _READERS.get(os.path.splitext(name)[1].lower(), "read_csv")
+    raise ValueError(
+        f"{what} is the path or string {name!r}, not a table or an array, and files are not read here. Read the file "
+        f"first, for example with pandas.{read}({name!r}) or polars.{read}({name!r})."
+    )
+
+
+def refuse_dict(who: str, X: Any) -> NoReturn:
+    """Raise for a dict of columns, a record or a list of records where a matrix is needed."""
+    one = isinstance(X, dict) and all(isinstance(v, str) or not hasattr(v, "__len__") for v in X.values())
+    kind = "a record" if one else "a dict of columns" if isinstance(X, dict) else "a list of records"
+    raise ValueError(
+        f"X is {kind}, and {who} takes a matrix or a data frame. Pass pandas.DataFrame({'[X]' if one else 'X'}), or "
+        "use NaiveBayes, which takes dicts."
     )
 
 

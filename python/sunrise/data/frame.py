@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -26,7 +27,7 @@ from sunrise.data.columns import (
     polars_column,
     readable,
 )
-from sunrise.data.errors import place, refuse_shape
+from sunrise.data.errors import place, refuse_path, refuse_shape
 from sunrise.data.join import take_rows
 
 
@@ -107,6 +108,8 @@ def frame_of(X: Any) -> Frame:
         return X
     if sparse.issparse(X):
         return _sparse_frame(X)
+    if isinstance(X, str | bytes | os.PathLike):
+        refuse_path("X", X)
     library = library_of(X)
     if hasattr(X, "collect"):
         raise TypeError(f"X is lazy ({type(X).__name__}): pass X.collect().")

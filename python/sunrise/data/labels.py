@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from sunrise._common import labels
 from sunrise._common.arrays import Codes, Labels, Mask, Positions
 from sunrise._common.threads import threads
 from sunrise.data.columns import is_missing, library_of
-from sunrise.data.errors import closest, refuse_no_columns
+from sunrise.data.errors import closest, refuse_no_columns, refuse_path
 from sunrise.data.frame import Frame, is_single
 
 
@@ -50,6 +51,11 @@ def _require_columns(who: str, table: Frame) -> Frame:
 
 def label_column(X: Any, table: Frame, name: Any) -> Any:
     """Return the labels in a column of X; raise if X has no column with this name."""
+    if name not in table.names and not table.is_named:
+        raise ValueError(
+            f"y is {name!r}, but X ({type(X).__name__}) has no column names. Pass the labels themselves, or pass X as "
+            f"a data frame whose label column is called {name!r}."
+        )
     if name not in table.names:
         similar = closest(name, table.names)
         raise ValueError(
@@ -81,6 +87,8 @@ def encode_labels(who: str, y: Any, n_rows: int) -> tuple[Labels, Codes]:
         raise ValueError(
             f"{who} requires y to be passed, but the target y is None. Pass one label for every row of X."
         )
+    if isinstance(y, os.PathLike):
+        refuse_path("y", y)
     if isinstance(y, str):
         raise ValueError(
             f"y is {y!r}, but {who} does not accept the name of a column. Pass the labels themselves, or use "

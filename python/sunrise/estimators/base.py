@@ -17,7 +17,7 @@ from sklearn.exceptions import NotFittedError
 
 from sunrise._common import labels
 from sunrise._common.arrays import Labels
-from sunrise._common.warnings import NoWordsWarning, alert
+from sunrise._common.warnings import NoWordsWarning, UnlabelledRowsWarning, alert
 from sunrise.data.blocks import Batch
 from sunrise.data.frame import Frame, frame_of
 from sunrise.model.encode_rows import encode_rows
@@ -144,6 +144,26 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
             raise ValueError(
                 f"This {type(self).__name__} was made from parameters without rows=, so it cannot be updated or "
                 "merged. Pass from_parameters(..., rows=), the number of training rows that the parameters are worth."
+            )
+        for part, block in zip(self._model.parts, self.stats_.blocks, strict=True):
+            if getattr(block, "is_compressed", False):
+                name = self._columns()[part.columns[0]]
+                raise ValueError(
+                    f"This {type(self).__name__} is compressed: column {name!r} no longer has its training values, so "
+                    "the model cannot be updated, merged or scored by leave-one-out. Do this "
+                    "before compress(), or give the column the family Kernel(grid=(low, high, cells)), which has a "
+                    "fixed size and can be updated."
+                )
+
+    def _warn_after_em(self, update: str) -> None:
+        """Warn that an update does not run EM again; `update` says what it does to the statistics."""
+        em = self.__dict__.get("em_")
+        if em is not None and em.weight > 0:
+            alert(
+                f"This {type(self).__name__} has learned from {em.unlabelled} rows without a label. {update}; "
+                "the expected statistics of the rows without a label stay as EM left them. Fit again to run EM on "
+                "all rows.",
+                UnlabelledRowsWarning,
             )
 
     # Tables.

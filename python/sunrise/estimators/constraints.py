@@ -27,6 +27,7 @@ COMMON: dict[str, Any] = {
 UNLABELLED: dict[str, Any] = {
     "unlabelled": [StrOptions({"error", "em"})],
     "unlabelled_weight": [Interval(Real, 0, 1, closed="right"), StrOptions({"auto"})],
+    "verbose": ["boolean"],
 }
 
 #: Arguments of the estimators without a counterpart in scikit-learn.

@@ -22,12 +22,13 @@ from sunrise.estimators.calibrating import CalibratingMixin
 from sunrise.estimators.stream import StreamMixin
 from sunrise.estimators.training_rows import TrainingRows
 from sunrise.inference.calibration import calibrate
-from sunrise.inference.em import Em, LabelledRows, SemiSupervised
+from sunrise.inference.em import LabelledRows, SemiSupervised
+from sunrise.inference.em_report import Em, Progress
 from sunrise.model.accumulate import Accumulator
 from sunrise.model.schema import Choice, Schema, named_family
 from sunrise.model.settings import Settings
 from sunrise.selection.choose import choose_families
-from sunrise.selection.duplicates import ColumnSample, describe_pairs
+from sunrise.selection.duplicates import ColumnSample, describe_new_pairs
 from sunrise.selection.rules import choose_for_sparse
 from sunrise.statistics.base import NeverSeenError
 from sunrise.statistics.model import Stats
@@ -40,6 +41,7 @@ class LearningMixin(StreamMixin, CalibratingMixin):
     """fit, partial_fit, forget and merge."""
 
     em_: Em
+    verbose: bool
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the model to rows X with labels y.
@@ -80,9 +82,10 @@ class LearningMixin(StreamMixin, CalibratingMixin):
     def _fit_semi_supervised(
         self, settings: Settings, schema: Schema, all_stats: Stats, rows: TrainingRows
     ) -> None:
-        """Fit by EM to labelled and unlabelled rows, or to the labelled rows only if EM predicts no better."""
+        """Fit by EM to labelled and unlabelled rows; with the weight "auto" only if EM predicts better than without."""
         labelled_schema, labelled_stats = self._first_statistics(settings, rows.labelled)
-        em = SemiSupervised(settings, schema, all_stats, rows.table, rows.accumulator)
+        progress = Progress(self.verbose)
+        em = SemiSupervised(settings, schema, all_stats, rows.table, rows.accumulator, progress)
         labelled_rows = LabelledRows(
             settings, labelled_schema, labelled_stats, rows.table, rows.accumulator, em.y
         )
@@ -119,6 +122,7 @@ class LearningMixin(StreamMixin, CalibratingMixin):
             rows = self._read_rows(settings, X, y, sample_weight, known="_model" in self.__dict__)
             self._refuse_unannounced(rows.classes, announced)
             self._add_rows(settings, rows, announced)
+            self._warn_after_em("partial_fit adds the statistics of labelled rows")
         return self
 
     def forget(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -150,6 +154,7 @@ class LearningMixin(StreamMixin, CalibratingMixin):
                 if announced is None and isinstance(settings.class_prior, dict):
                     announced = self.classes_  # the given prior needs all of its classes
                 self._set_state(settings, schema, remaining, announced)
+                self._warn_after_em("forget removes the statistics of labelled rows")
                 if kept is not None:
                     self._kept = kept
                     if kept.is_due:
@@ -182,6 +187,8 @@ class LearningMixin(StreamMixin, CalibratingMixin):
             self._refuse_fixed_parameters()
             if not self._merge_kept(settings, other):
                 self._merge_statistics(settings, other)
+            for model in (self, other):
+                model._warn_after_em("merge adds the statistics of the two models")
         return self
 
     def __add__(self, other: Self) -> Self:
@@ -259,9 +266,9 @@ class LearningMixin(StreamMixin, CalibratingMixin):
         self._name_columns(schema)
         if isinstance(accumulator.sample, ColumnSample):
             pairs = accumulator.sample.pairs(accumulator.codes[accumulator.sample.rows])
-            if pairs:
-                names = [str(name) for name in schema.names]
-                alert(describe_pairs(pairs, names), DuplicateColumnsWarning)
+            names = [str(name) if schema.is_named else f"x{name}" for name in schema.names] if pairs else []
+            if text := describe_new_pairs(pairs, names):
+                alert(text, DuplicateColumnsWarning)
         return schema, stats
 
     def _whole_schema(self, settings: Settings, table: Frame) -> Schema | None:

@@ -60,12 +60,14 @@ class NaiveBayes(GenerativeMixin, ReliabilityMixin, WordsMixin, SummaryMixin):
         Treatment of rows whose label is missing (None, NaN or a null) in `fit`: "error" raises a ValueError, "em" uses
         the rows for semi-supervised learning by the EM algorithm, which `em_` describes.
     unlabelled_weight : "auto" or float in (0, 1], default="auto"
-        Weight of a row without a label relative to a labelled row; "auto" chooses the weight by cross-validation. If EM
+        Weight of a row without a label relative to a labelled row. "auto" chooses the weight by cross-validation; if EM
         does not predict held-out labelled rows better than a model of the labelled rows only, the rows without a label
-        are ignored, whatever the weight.
+        are ignored. A number is used in any case; `em_.scores` has the cross-validated accuracies with and without.
     class_weight : dict, "balanced" or None, default=None
         Class weights: the weight of a class multiplies the weights of its rows. "balanced" gives every class the same
         total weight.
+    verbose : bool, default=False
+        Print a line for every step of EM to standard error. The logger "sunrise" gets the same lines at level INFO.
     n_jobs : int or None, default=None
         Number of threads. None: the environment variable SUNRISE_THREADS, else OMP_NUM_THREADS, else all cores.
 
@@ -84,8 +86,9 @@ class NaiveBayes(GenerativeMixin, ReliabilityMixin, WordsMixin, SummaryMixin):
     feature_names_in_, n_features_in_ : ndarray of str, int
         Names (if all names are strings) and number of the columns.
     stats_ : Stats
-        The statistics of the training data, mostly sums and counts. The model keeps no other data, except the first
-        rows of a stream until 1,000 rows have decided the families.
+        The statistics of the training data: sums and counts, and the training values of columns with kernel densities
+        (see `families_` and `compress`). The model keeps no other data, except the first rows of a stream until 1,000
+        rows have decided the families.
     loo_score_ : LooScore
         Accuracy and log loss on rows that the model has not seen, and the method: by 5 folds if choices were made by
         leave-one-out scores, otherwise leave-one-out. Set by `fit` and `recalibrate`, unless `calibrate` is None.
@@ -127,6 +130,7 @@ class NaiveBayes(GenerativeMixin, ReliabilityMixin, WordsMixin, SummaryMixin):
         unlabelled: str = "error",
         unlabelled_weight: Any = "auto",
         class_weight: Any = None,
+        verbose: bool = False,
         n_jobs: int | None = None,
     ) -> None:
         self.families = families
@@ -137,6 +141,7 @@ class NaiveBayes(GenerativeMixin, ReliabilityMixin, WordsMixin, SummaryMixin):
         self.unlabelled = unlabelled
         self.unlabelled_weight = unlabelled_weight
         self.class_weight = class_weight
+        self.verbose = verbose
         self.n_jobs = n_jobs
 
     def _settings(self) -> Settings:

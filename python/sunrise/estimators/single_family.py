@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
 from sunrise._common.arrays import Floats, Positions
-from sunrise.data.errors import refuse_no_rows
+from sunrise.data.errors import refuse_dict, refuse_no_rows
 from sunrise.data.frame import Frame, number_frame
 from sunrise.estimators.constraints import COMMON, Interval, StrOptions
 from sunrise.estimators.fitted_attribute import FittedAttribute
@@ -37,6 +37,9 @@ class SingleFamilyEstimator(NaiveBayes):
 
     def _read_table(self, X: Any, fitting: bool) -> Frame:
         """Read a table of numbers; scikit-learn validates the names and the number of columns."""
+        first = X[0] if isinstance(X, list) and X else X
+        if isinstance(first, dict) and not hasattr(X, "shape"):  # sparse dok matrices are dicts
+            refuse_dict(type(self).__name__, X)
         table, attributes = number_frame(X), self.__dict__
         # A model from parameters got its names from a list, not from a table, so rows without names are accepted.
         needs_names = "feature_names_in_" in attributes and not attributes.get("_fixed")

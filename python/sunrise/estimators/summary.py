@@ -16,6 +16,7 @@ from sunrise.data import write
 from sunrise.data.levels import escape_newlines
 from sunrise.estimators.base import Estimator
 from sunrise.families.base import Family
+from sunrise.families.capabilities import KeepsValues
 from sunrise.inference.posteriors import ByColumn, log_evidence_of
 from sunrise.model.fitted import FittedModel
 from sunrise.model.schema import given_choices
@@ -75,9 +76,11 @@ class Summary:
             observed = block.observed[:: len(part.family.fit_support.views)]
             for k, j in enumerate(part.columns):
                 missing = max(0, total - int(observed[k]))  # given parameters count a row for every level
-                choice = model.schema.choices[j]
+                choice, reason = model.schema.choices[j], model.schema.choices[j].reason
+                if isinstance(part.family, KeepsValues):
+                    reason += f"; {part.family.kept(block, k)}"
                 columns[j] = ColumnSummary(
-                    names[j], part.family.name, choice.reason, missing, described[k], choice.scores or {}
+                    names[j], part.family.name, reason, missing, described[k], choice.scores or {}
                 )
         text = ""
         if (calibration := model.calibration) is not None:

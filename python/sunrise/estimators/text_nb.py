@@ -77,7 +77,7 @@ class TextNB(NaiveBayes):
     calibrate : {"auto", "temperature", "columns"} or None, default="auto"
         Calibrate the probabilities on leave-one-out scores of the training documents. "auto" is "temperature", which
         has an exponent of the document length, or None with few documents: see `sunrise.NaiveBayes`.
-    unlabelled, unlabelled_weight
+    unlabelled, unlabelled_weight, verbose
         Semi-supervised learning from documents without a label: see `sunrise.NaiveBayes`.
     class_weight : dict, "balanced" or None, default=None
         Class weights: the weight of a class multiplies the weights of its rows. "balanced" gives every class the same
@@ -145,6 +145,7 @@ class TextNB(NaiveBayes):
         unlabelled: str = "error",
         unlabelled_weight: Any = "auto",
         class_weight: Any = None,
+        verbose: bool = False,
         n_jobs: int | None = None,
     ) -> None:
         self.model = model
@@ -170,6 +171,7 @@ class TextNB(NaiveBayes):
         self.unlabelled = unlabelled
         self.unlabelled_weight = unlabelled_weight
         self.class_weight = class_weight
+        self.verbose = verbose
         self.n_jobs = n_jobs
 
     def _settings(self) -> Settings:

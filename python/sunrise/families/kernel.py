@@ -16,9 +16,10 @@ from sunrise.forms.base import Form
 from sunrise.forms.kernel_density import Bounds, Density, Sums
 from sunrise.forms.pointwise import Pointwise
 from sunrise.numerics.bandwidth import bandwidth, given_bandwidth
+from sunrise.numerics.quadrature import merge_points
 from sunrise.numerics.special import log
 from sunrise.statistics.base import clear_residue
-from sunrise.statistics.empirical import Values, given_grid, grid_nodes, linear_binning
+from sunrise.statistics.empirical import Run, Values, given_grid, grid_nodes, linear_binning
 from sunrise.statistics.support import REAL, Support
 from sunrise.statistics.terms import VALUE
 
@@ -126,10 +127,8 @@ class Kernel(Candidate, Family):
     @property
     def bounds(self) -> Bounds:
         """The bounds of the cells, and how kernels are treated there."""
-        low, high = (
-            -math.inf if self.lower is None else self.lower,
-            math.inf if self.upper is None else self.upper,
-        )
+        low = -math.inf if self.lower is None else self.lower
+        high = math.inf if self.upper is None else self.upper
         return Bounds(float(low), float(high), self.boundary == "log")
 
     @property
@@ -162,6 +161,11 @@ class Kernel(Candidate, Family):
             highest=high,
             grid=self.grid,
         )
+
+    @property
+    def description(self) -> str:
+        """The family in words, with its grid."""
+        return self.name if self.grid is None else f"{self.name} with grid={self.grid}"
 
     @property
     def statistics_key(self) -> tuple[Any, ...]:
@@ -203,6 +207,8 @@ class Kernel(Candidate, Family):
     def _bandwidths(self, scaled: Values) -> Floats:
         """Bandwidths of every class and column."""
         shape = scaled.rows.shape
+        if scaled.width is not None:
+            return scaled.width
         if isinstance(self.bandwidth, str):
             width = np.ones(shape)
             for j in np.flatnonzero(scaled.known).tolist():
@@ -241,7 +247,7 @@ class Kernel(Candidate, Family):
         """Log of the density; the kernels of the classes serve the pooled density, too, if the values are the same."""
         values, width = self._transformed(params.values), params.bandwidth
         pooled, n_classes = params.prior, len(params.n)
-        if pooled.values is values or (self.bounds.log and _have_same_values(pooled.values, values)):
+        if pooled.values is values or (self.bounds.log and pooled.values.has_values_of(values)):
             first = 0
         else:
             first, more = n_classes, pooled.values.n_classes
@@ -268,8 +274,26 @@ class Kernel(Candidate, Family):
             return density
         return Pointwise(lambda x: np.tile(density.cells(x[:, 0, :]), (1, params.copies, 1)))
 
+    def kept(self, stats: Values, j: int) -> str:
+        """What the model keeps of column j: training values, points of a compressed density, or nodes of the grid."""
+        return stats.describe_kept(j) if self.grid is None else f"keeps {self.grid[2] + 1:,} grid nodes"
+
+    def compress(self, stats: Values) -> Values:
+        """Return points in place of the training values; the density changes by less than 1e-4 of a kernel's height."""
+        if self.grid is not None or stats.is_compressed:
+            return stats
+        width = np.array(np.broadcast_to(self.bandwidth, stats.rows.shape))
+
+        def points(run: Run, c: int, j: int) -> Run:
+            return run.merged(*merge_points(run.x, run.observed_weight, float(width[c, j])))
+
+        table = self._transformed(stats).compressed(width, points)
+        back = self.bounds.from_scale if self.bounds.log else np.asarray
+        return table.transform_values(lambda u: np.clip(back(u), self.support.lowest, self.support.highest))
+
     def left_out(self, stats: Values, params: KernelParams, row_weight: Floats | None) -> CellsLeftOut:
         """Remove the kernel of a cell from its class; the pooled density is not changed."""
+        stats.require_values()
         form: Any = self.form(params._replace(copies=1))
         return CellsLeftOut(lambda x, c, j, w: self._score_without(stats, form, x, c, j, w))
 
@@ -357,12 +381,12 @@ class Kernel(Candidate, Family):
             from_pooled = rng.random(len(y)) * (n[:, j] + prior[:, j]) >= n[:, j]
             for c in np.unique(y[~from_pooled]):
                 rows = np.flatnonzero(~from_pooled & (y == c))
-                x[rows, j] = _sample_kernels(values, params.bandwidth, c, j, len(rows), rng)
+                x[rows, j] = _sample_kernels(values.run(c, j), params.bandwidth[c, j], len(rows), rng)
             weight = pooled.values.observed_weight[:, j]
             source = rng.choice(len(weight), len(y), p=weight / weight.sum())
             for c in np.unique(source[from_pooled]):
                 rows = np.flatnonzero(from_pooled & (source == c))
-                x[rows, j] = _sample_kernels(pooled.values, pooled.width, c, j, len(rows), rng)
+                x[rows, j] = _sample_kernels(pooled.values.run(c, j), pooled.width[c, j], len(rows), rng)
         return np.clip(self.bounds.from_scale(x), self.support.lowest, self.support.highest)
 
     def describe(self, params: KernelParams) -> list[dict[str, Floats]]:
@@ -370,19 +394,6 @@ class Kernel(Candidate, Family):
         return [{"bandwidth": h, "n": n} for h, n in zip(params.bandwidth.T, params.n.T, strict=True)]
 
 
-def _have_same_values(a: Values, b: Values) -> bool:
-    """True if both hold the same values with the same weights; transformed values are new objects each time."""
-    return (
-        np.array_equal(a.sizes, b.sizes) and np.array_equal(a.x, b.x) and np.array_equal(a.weight, b.weight)
-    )
-
-
-def _sample_kernels(
-    values: Values, width: Floats, c: int, j: int, n: int, rng: np.random.Generator
-) -> Floats:
-    """Draw n numbers from the kernel density of a class and column: a value plus Gaussian noise."""
-    run = values.run(c, j)
-    at = np.searchsorted(
-        np.cumsum(run.observed_weight), rng.random(n) * run.observed_weight.sum(), side="right"
-    )
-    return np.asarray(run.x[np.minimum(at, len(run.x) - 1)] + width[c, j] * rng.standard_normal(n))
+def _sample_kernels(run: Run, width: float, n: int, rng: np.random.Generator) -> Floats:
+    """Draw n numbers from a kernel density: a value plus Gaussian noise."""
+    return np.asarray(run.draw(n, rng) + width * rng.standard_normal(n))

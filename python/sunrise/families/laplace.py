@@ -139,8 +139,31 @@ class Laplace(Candidate, Family):
         base = -np.log(2.0 * scale)
         return Pointwise(lambda x: np.where(known, base - np.abs(x - median) / scale, 0.0))
 
+    def kept(self, stats: Values, j: int) -> str:
+        """What the model keeps of column j."""
+        return stats.describe_kept(j)
+
+    def compress(self, stats: Values) -> Values:
+        """Return at most five points for each class and column, which have the same medians and deviations."""
+        shape = stats.rows.shape
+        of_column = np.broadcast_to(self.prior.median, shape)
+
+        def points(run: Run, c: int, j: int) -> Run:
+            medians = np.sort([of_column[c, j], median_and_deviation(run)[0][0]])
+            # Values on one side of both medians may be replaced by their mean; the medians themselves stay.
+            side = np.searchsorted(medians, run.x) + np.searchsorted(medians, run.x, side="right")
+            groups = [side == k for k in np.unique(side)]
+            weight = np.array([run.observed_weight[own].sum() for own in groups])
+            total = np.array([run.observed_weight[own] @ run.x[own] for own in groups])
+            single = np.array([own.sum() == 1 for own in groups])
+            first = np.array([run.x[np.argmax(own)] for own in groups])
+            return run.merged(np.where(single, first, total / weight), weight)
+
+        return stats if stats.is_compressed else stats.compressed(np.ones(shape), points)
+
     def left_out(self, stats: Values, params: LaplaceParams, row_weight: Floats | None) -> CellsLeftOut:
         """A cell leaves the median and the deviations of its class, by prefix sums."""
+        stats.require_values()
         return CellsLeftOut(lambda x, c, j, w: self._score_without(stats, params, x, c, j, w))
 
     def _score_without(

@@ -35,7 +35,7 @@ class PseudoRowPrior:
             row = tuple(np.asarray(term, dtype=float) for term in self.prior)
             object.__setattr__(self, "prior", row)
 
-    def resolve(self, stats: Sums, again: bool = False) -> Any:
+    def resolve(self, stats: Any, again: bool = False) -> Any:
         """Return the family with the terms of its pseudo-row as numbers."""
         family: Any = self
         if self.prior is not None:
@@ -67,7 +67,7 @@ class PseudoRowPrior:
             return Sums(np.where(empty, 1, stats.rows), weight, x, stats.error)
         return Sums(stats.rows + 1, stats.observed_weight + 1.0, stats.x + row.x, stats.error)
 
-    def log_prior_density(self, stats: Sums, class_weight: Floats) -> float:
+    def log_prior_density(self, stats: Any, class_weight: Floats) -> float:
         """Log-likelihood of the pseudo-row, summed over the classes."""
         family: Any = self
         form = family.form(family.params(stats, class_weight))
@@ -107,7 +107,7 @@ def floor_jensen_gap(gap: Floats, pooled: Floats, share: Floats, tolerance: Floa
     return np.where(positive, np.maximum(gap, bound), tolerance), positive[0]
 
 
-def is_gap_attainable(stats: Sums, gap: Floats) -> Mask:
+def is_gap_attainable(stats: Any, gap: Floats) -> Mask:
     """True where the gap of the first class is not negative (real cells have no negative gap), or it has no cells."""
     n = stats.x.shape[1] // gap.shape[1]
     return np.asarray((gap[0] > -1e-9) | (np.broadcast_to(stats.rows, stats.x.shape)[0, ::n] == 0))

@@ -6,17 +6,17 @@ increase log P(labelled rows, labels) + weight * log P(unlabelled rows) + log pr
 families learn from the data stay fixed after the first step.
 
 A higher likelihood does not imply a higher accuracy: if the classes are not the clusters of the rows, EM reduces the
-accuracy. Unlabelled rows are therefore used only if cross-validation on the labelled rows shows a gain. (Leave-one-out
-is not suitable: the class probabilities of the unlabelled rows still depend on the row that is left out.)
+accuracy. Without a given weight, unlabelled rows are therefore used only if cross-validation on the labelled rows shows
+a gain. (Leave-one-out is not suitable: the class probabilities of the unlabelled rows still depend on the row that is
+left out.)
 """
 
 from __future__ import annotations
 
-import logging
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -26,6 +26,7 @@ from sunrise._common.warnings import UnseenLevelsWarning
 from sunrise.data.blocks import Batch, Block
 from sunrise.data.frame import Frame
 from sunrise.families.base import Family
+from sunrise.inference.em_report import Em, Progress
 from sunrise.inference.folds import folds_of_table
 from sunrise.inference.held_out import Fold, HeldOut
 from sunrise.inference.leave_one_out import LeaveOneOut
@@ -38,8 +39,6 @@ from sunrise.model.settings import Settings
 from sunrise.numerics.special import log_sum_exp
 from sunrise.statistics.model import Stats
 
-_log = logging.getLogger("sunrise")
-
 #: Weights of unlabelled rows to try, in this order, until one improves the accuracy.
 WEIGHTS = (1.0, 0.3)
 #: Maximum number of steps, and the relative change of the log-likelihood at which EM has converged.
@@ -50,26 +49,6 @@ NEGLIGIBLE = 1e-10
 FOLDS = 5
 #: Least ratio of training accuracy after EM to that before EM, unless cross-validation shows a clear gain.
 MIN_KEPT_ACCURACY = 0.99
-
-
-class Em(NamedTuple):
-    """Summary of the EM algorithm for unlabelled rows.
-
-    `weight` is the chosen weight of an unlabelled row; 0 means that unlabelled rows are not used. `labelled` and
-    `unlabelled` are numbers of rows. `log_likelihood` has one value per step. It cannot decrease if `is_likelihood` is
-    True; False means that the scores are not probabilities of the rows or the estimates not posterior modes. `scores`
-    maps each weight that was tried to the cross-validated accuracy on labelled rows; weight 0 means labelled rows
-    only. It is empty if no class has two labelled rows.
-    """
-
-    weight: float
-    labelled: int
-    unlabelled: int
-    steps: int
-    converged: bool
-    log_likelihood: tuple[float, ...]
-    is_likelihood: bool
-    scores: dict[float, float]
 
 
 @dataclass(frozen=True)
@@ -198,8 +177,15 @@ class SemiSupervised(LabelledRows):
     """
 
     def __init__(
-        self, settings: Settings, schema: Schema, every: Stats, table: Frame, accumulator: Accumulator
+        self,
+        settings: Settings,
+        schema: Schema,
+        every: Stats,
+        table: Frame,
+        accumulator: Accumulator,
+        progress: Progress = Progress(),  # noqa: B008 (immutable)
     ) -> None:
+        self._report = progress.report
         labels = np.empty(0) if accumulator.labels is None else accumulator.labels
         known = np.flatnonzero(every.classes < len(labels))  # classes of weight 0 are absent
         if len(known) == 0:
@@ -217,14 +203,16 @@ class SemiSupervised(LabelledRows):
     def learn(self, weight: Any, labelled_only: LabelledRows) -> tuple[Stats | None, Em, LeaveOneOut | None]:
         """Return the statistics of all rows, a summary, and the held-out scores of the labelled rows.
 
-        The statistics are None if unlabelled rows do not improve on the model of `labelled_only`.
+        The statistics are None if `weight` is "auto" and unlabelled rows do not improve on the model of
+        `labelled_only`, or if there are no unlabelled rows. A given weight is used in any case.
         """
         n = len(self._labelled_rows.weight), len(self._unlabelled_rows.weight)
-        weights = WEIGHTS if weight == "auto" else (float(weight),)
+        is_given = weight != "auto"
+        weights = (float(weight),) if is_given else WEIGHTS
         best, end, held_out = 0.0, None, None
         scores: dict[float, float] = {}
         if n[1]:
-            best, end, scores, held_out = self._choose_weight(weights, labelled_only)
+            best, end, scores, held_out = self._choose_weight(weights, labelled_only, is_given)
         if end is None:
             return None, Em(0.0, *n, 0, True, (), True, scores), None
         stats = self._labelled + self._soft_assignment(end.p, best, self._hard_assignment(end.p))
@@ -233,8 +221,8 @@ class SemiSupervised(LabelledRows):
 
     # The two steps.
 
-    def _run_em(self, labelled: Stats, w: Floats, weight: float) -> EmResult:
-        """Run EM, starting with the model of the labelled rows, which have weights w."""
+    def _run_em(self, labelled: Stats, w: Floats, weight: float, where: str = "all rows") -> EmResult:
+        """Run EM, starting with the model of the labelled rows, which have weights w; `where` is for the report."""
         p = self._e_step(self._model(labelled))[0]
         hard, trace, end = self._hard_assignment(p), [], None
         for step in range(STEPS):
@@ -246,10 +234,10 @@ class SemiSupervised(LabelledRows):
             is_likelihood = not np.isnan(log_prior)
             value += log_prior if is_likelihood else 0.0
             moved = int((after.argmax(axis=1) != p.argmax(axis=1)).sum())
-            step_info = weight, step + 1, value, moved, len(p)
-            _log.info("EM, weight %g, step %d: log-likelihood %.9g, %d of %d rows changed class", *step_info)
+            text = "EM, weight %g, %s, step %d: log-likelihood %.9g, %d of %d rows changed class"
+            self._report(text, weight, where, step + 1, value, moved, len(p))
             if end is not None and is_likelihood and value < trace[-1] - 1e-9 * abs(trace[-1]):
-                _log.info("EM: the log-likelihood decreased; the previous step is the result")
+                self._report("EM: the log-likelihood decreased; the previous step is the result")
                 return end
             trace.append(value)
             change = np.inf if end is None else abs(trace[-1] - trace[-2])
@@ -312,35 +300,39 @@ class SemiSupervised(LabelledRows):
     # Cross-validation.
 
     def _choose_weight(
-        self, weights: tuple[float, ...], labelled_only: LabelledRows
+        self, weights: tuple[float, ...], labelled_only: LabelledRows, is_given: bool
     ) -> tuple[float, EmResult | None, dict[float, float], HeldOut | None]:
-        """Return the first weight with a cross-validated gain above its standard error, and its results; else 0."""
+        """Return the first weight with a cross-validated gain above its standard error, and its results; else 0.
+
+        A weight that the user has given is returned without a gain, too.
+        """
         w, total, folds = self._labelled_rows.weight, self._labelled_rows.weight.sum(), list(self._folds())
         if not folds:  # no cross-validation is possible: compare the training accuracy only
             for weight in weights:
                 end = self._run_em(self._labelled, w, weight)
-                if self._keeps_accuracy(end.model):
+                if is_given or self._keeps_accuracy(end.model):
                     return weight, end, {}, self._held_out([])
             return 0.0, None, {}, None
         before = labelled_only.reciprocal_ranks()
         scores = {0.0: float(w @ (before == 1.0) / total)}
         for weight in weights:
             models: list[Fold] = []
-            for rest, rest_w, rows in folds:
-                models.append((self._run_em(rest, rest_w, weight).model, rows))
+            for k, (rest, rest_w, rows) in enumerate(folds, 1):
+                where = f"fold {k} of {len(folds)}"
+                models.append((self._run_em(rest, rest_w, weight, where).model, rows))
                 so_far = np.concatenate([rows for _, rows in models])
                 after = self._reciprocal_ranks(models)
                 gain = w * (after - before)
                 std_error = np.sqrt(((gain - w * gain[so_far].sum() / w[so_far].sum()) ** 2)[so_far].sum())
-                if gain[so_far].sum() < -2.0 * std_error:
+                if gain[so_far].sum() < -2.0 * std_error and not is_given:
                     break
             scores[weight] = float(w[so_far] @ (after == 1.0)[so_far] / w[so_far].sum())
-            _log.info(
+            self._report(
                 "EM: cross-validated accuracy on labelled rows, by the weight of unlabelled rows: %s", scores
             )
-            if gain.sum() > std_error:
+            if is_given or gain.sum() > std_error:
                 end = self._run_em(self._labelled, w, weight)
-                if gain.sum() > 2.0 * std_error or self._keeps_accuracy(end.model):
+                if is_given or gain.sum() > 2.0 * std_error or self._keeps_accuracy(end.model):
                     return weight, end, scores, self._held_out(models)
         return 0.0, None, scores, None
 

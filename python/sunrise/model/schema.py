@@ -173,7 +173,7 @@ class Schema:
                 raise ValueError(
                     f"The statistics of this {who} depend on settings that have changed: column {name!r} was "
                     f"{old.description}, and is now {new.description}. Use the settings of the first fit (families, "
-                    "binarize, ...), or fit again."
+                    "binarize, grid, ...), or fit again."
                 )
             choices.append(old if new is None else replace(old, family=new.family, asleep=False))
         return replace(self, choices=tuple(choices))
@@ -193,8 +193,8 @@ class Schema:
             if mine.statistics_key != theirs.statistics_key:
                 raise ValueError(
                     f"The models disagree on column {name!r}: {mine.description} is not {theirs.description}. "
-                    "Fit both with the same families and settings; fixed_families_ of a model holds its families, "
-                    "including the edges of bins."
+                    "Fit both with the same families and settings (grid=, bins=, ...); fixed_families_ of a model "
+                    "holds its families, including grids and the edges of bins."
                 )
         positions = other._positions
         return tuple(
@@ -305,11 +305,11 @@ def named_family(wanted: Any, column: Any = None) -> Family:
     if isinstance(wanted, str) and wanted in FAMILIES:
         return FAMILIES[wanted]()
     where = "" if column is None else f" of column {column!r}"
-    similar = get_close_matches(str(wanted), FAMILIES, n=1)
+    similar = get_close_matches(str(wanted), ["auto", "auto-fast", *FAMILIES], n=1)
     hint = f"Do you mean {similar[0]!r}? " if similar else ""
     raise ValueError(
-        f'{hint}The family{where} is {wanted!r}; it must be "auto", one of {sorted(FAMILIES)}, or a family object '
-        "such as sunrise.Gaussian()."
+        f'{hint}The family{where} is {wanted!r}; it must be "auto", "auto-fast", one of {sorted(FAMILIES)}, or a '
+        "family object such as sunrise.Gaussian()."
     )
 
 

@@ -35,6 +35,20 @@ def digamma_lag(x: Floats) -> tuple[Floats, Floats]:
     )
 
 
+#: Coefficients of (log(1 + x) - x) / x^2 as a series in x.
+_LOG1P_SERIES = (-1.0) ** np.arange(1, 20) / np.arange(2, 21)
+
+
+def log1p_minus(x: Floats) -> Floats:
+    """log(1 + x) - x to full relative precision, for |x| <= 0.1.
+
+    >>> import numpy as np
+    >>> float(log1p_minus(np.array(1e-9)))
+    -4.999999996666667e-19
+    """
+    return np.asarray(x * x * np.polynomial.polynomial.polyval(x, _LOG1P_SERIES))
+
+
 #: Coefficients c_k of log gamma(x) = (x - 1/2) log x - x + log(2 pi) / 2 + sum_k c_k / x^(2k - 1).
 _STIRLING = np.array([1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 156])
 

@@ -169,7 +169,7 @@ def _pyplot() -> Any:
     try:
         import matplotlib.pyplot as plt
     except ImportError:
-        raise ImportError('sunrise.plots needs matplotlib: pip install "sunrise[plots]".') from None
+        raise ImportError("sunrise.plots needs matplotlib: pip install matplotlib.") from None
     return plt
 
 

@@ -20,6 +20,8 @@ FEW_VALUES = 20
 #: Columns are duplicates if their correlation within the classes is above the first number, or if the conditional
 #: entropy of each given the other is below the second number times its entropy within the classes.
 CORRELATION, ENTROPY_RATIO = 0.99, 0.05
+#: Number of pairs that a warning names beside the first one.
+MOST_SHOWN = 9
 
 
 @dataclass
@@ -49,18 +51,29 @@ class ColumnSample:
         self.levels[j] = codes[self.rows]
 
     def pairs(self, y: Codes) -> list[tuple[int, int]]:
-        """Return the pairs of columns that determine each other given the classes y of the rows."""
+        """Return the pairs of columns that nearly determine each other given the classes y of the rows."""
         pairs = [*_duplicate_numbers(self.numbers, y), *_duplicate_levels(self.levels, y)]
         return list(dict.fromkeys(tuple(sorted(pair)) for pair in pairs))  # type: ignore[misc]
 
 
-def describe_pairs(pairs: list[tuple[int, int]], names: list[str]) -> str:
-    """Return the text of a warning about duplicate columns."""
-    a, b = pairs[0]
-    more = f" (and {len(pairs) - 1} more pair{'s' if pairs[2:] else ''} of columns)" if pairs[1:] else ""
+#: Pairs of columns that were reported in this process, each with the names of all columns of its table.
+_REPORTED: set[tuple[tuple[str, ...], int, int]] = set()
+
+
+def describe_new_pairs(pairs: list[tuple[int, int]], names: list[str]) -> str | None:
+    """Return the text of a warning about duplicate columns; None if all of them were reported in this process."""
+    table = tuple(names)
+    new = [pair for pair in pairs if (table, *pair) not in _REPORTED]
+    if not new:
+        return None
+    _REPORTED.update((table, *pair) for pair in new)
+    first, *others = [f"{names[a]!r} and {names[b]!r}" for a, b in new]
+    more = f"; so do {'; '.join(others[:MOST_SHOWN])}" if others else ""
+    if hidden := len(others[MOST_SHOWN:]):
+        more += f"; and {hidden} more pair{'s' if hidden > 1 else ''} of columns"
     return (
-        f"Columns {names[a]!r} and {names[b]!r}{more} determine each other given the class: their evidence is counted "
-        'twice, and probabilities are too close to 0 and 1. Use calibrate="columns", or leave one of them out.'
+        f"Columns {first} nearly determine each other given the class{more}. Their evidence is counted twice, and "
+        'probabilities are too close to 0 and 1. Use calibrate="columns", or leave one column of a pair out.'
     )
 
 

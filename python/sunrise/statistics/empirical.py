@@ -69,6 +69,17 @@ class Run(NamedTuple):
         keep = rows > 0
         return Run(self.x[keep], rows[keep], weight[keep])
 
+    def draw(self, n: int, rng: np.random.Generator) -> Floats:
+        """Draw n values, each with a probability proportional to its weight."""
+        up_to = np.cumsum(self.observed_weight)
+        at = np.searchsorted(up_to, rng.random(n) * up_to[-1], side="right")
+        return np.asarray(self.x[np.minimum(at, len(self.x) - 1)])
+
+    def merged(self, x: Floats, weight: Floats) -> Run:
+        """Return a run of other values in any order, whose numbers of rows are unknown (0)."""
+        order = np.argsort(x, kind="stable")
+        return Run._merge_equal(x[order], np.zeros(len(x), np.int8), weight[order])
+
     def positions(self, x: Floats) -> Positions:
         """Position of every value in this run; -1 if absent."""
         if len(self.x) == 0:
@@ -108,7 +119,8 @@ class Values(Additive):
 
     `rows` and `observed_weight` are the number and the weight of the observed cells, `sizes` the number of distinct
     values, all classes x columns. `x`, `times` and `weight` are the values, and the number and weight of the rows with
-    each value.
+    each value. `width` is None while the values are training values; after `compressed` they are points that stand for
+    the training values, and `width` has the bandwidths (classes x columns) that the points were made for.
 
     >>> import numpy as np
     >>> a = Values.of(np.array([[2.0], [1.0], [2.0]]), np.zeros(3, np.int32), None, 1)
@@ -122,6 +134,7 @@ class Values(Additive):
     x: Floats
     times: Integers
     weight: Floats
+    width: Floats | None = None
 
     @classmethod
     def of(
@@ -151,14 +164,49 @@ class Values(Additive):
         )
 
     @classmethod
-    def _of_runs(cls, rows: Integers, observed_weight: Floats, runs: list[Run]) -> Values:
+    def _of_runs(
+        cls, rows: Integers, observed_weight: Floats, runs: list[Run], width: Floats | None = None
+    ) -> Values:
         """Build from one run per column and class, column by column."""
         sizes = np.array([len(run.x) for run in runs], np.int64).reshape(rows.shape[::-1]).T
         if len(runs) == 1:
-            return cls(rows, observed_weight, sizes, *runs[0])
+            return cls(rows, observed_weight, sizes, *runs[0], width)
         empty = Run(np.empty(0), np.empty(0, np.int64), np.empty(0))
         x, times, weight = (np.concatenate(parts) for parts in zip(empty, *runs, strict=True))
-        return cls(rows, observed_weight, sizes, x, times, weight)
+        return cls(rows, observed_weight, sizes, x, times, weight, width)
+
+    @property
+    def is_compressed(self) -> bool:
+        """True if points stand for the training values, so that rows can be neither added nor removed."""
+        return self.width is not None
+
+    def compressed(self, width: Floats, points: Callable[[Run, int, int], Run]) -> Values:
+        """Replace the values of every class c and column j by points(values, c, j)."""
+        runs = [
+            points(run, c, j) if len(run.x) else run
+            for j in range(self.n_columns)
+            for c, run in enumerate(self.of_column(j))
+        ]
+        table = Values._of_runs(self.rows, self.observed_weight, runs, width)
+        return replace(table, times=np.zeros(len(table.x), np.int8))
+
+    def require_values(self) -> None:
+        """Raise if the training values are gone, which leaving out a row needs."""
+        if self.is_compressed:
+            raise ValueError(
+                "leave-one-out needs the training values, and compress() has removed them from this model. Use a model "
+                "that is not compressed."
+            )
+
+    def describe_kept(self, j: int) -> str:
+        """What is kept of column j, for people."""
+        n = int(self.sizes[:, j].sum())
+        return f"keeps {n:,} points of a density" if self.is_compressed else f"keeps {n:,} training values"
+
+    def has_values_of(self, other: Values) -> bool:
+        """True if both hold the same values with the same weights."""
+        pairs = ((self.sizes, other.sizes), (self.x, other.x), (self.weight, other.weight))
+        return all(np.array_equal(a, b) for a, b in pairs)
 
     @property
     def n_classes(self) -> int:
@@ -252,6 +300,7 @@ class Values(Additive):
             self.x[keep],
             self.times[keep],
             (self.weight * by_value)[keep],
+            self.width,
         )
 
     def reindexed(self, position: Positions, n_classes: int) -> Values:
@@ -264,7 +313,10 @@ class Values(Additive):
             for c in range(n_classes)
         ]
         rows, weight = (reindex_classes(a, position, n_classes) for a in (self.rows, self.observed_weight))
-        return Values._of_runs(rows, weight, runs)
+        width = self.width
+        if width is not None:  # classes without values have any bandwidth
+            width = reindex_classes(width - 1.0, position, n_classes) + 1.0
+        return Values._of_runs(rows, weight, runs, width)
 
     def with_shares(self, parts: list[Any]) -> Values:
         """Values of `parts`, one per class: an unlabelled row adds its value, weighted, to every possible class."""
@@ -275,13 +327,15 @@ class Values(Additive):
     def select_classes(self, position: Positions) -> Values:
         """Keep only these classes."""
         runs = [self.run(int(c), j) for j in range(self.n_columns) for c in position]
-        return Values._of_runs(self.rows[position], self.observed_weight[position], runs)
+        width = None if self.width is None else self.width[position]
+        return Values._of_runs(self.rows[position], self.observed_weight[position], runs, width)
 
     def select_columns(self, columns: Positions) -> Values:
         """Keep only these columns, in this order."""
         columns = np.atleast_1d(columns)
         runs = [self.run(c, int(j)) for j in columns for c in range(self.n_classes)]
-        return Values._of_runs(self.rows[:, columns], self.observed_weight[:, columns], runs)
+        width = None if self.width is None else self.width[:, columns]
+        return Values._of_runs(self.rows[:, columns], self.observed_weight[:, columns], runs, width)
 
     @staticmethod
     def concatenate(parts: list[Values]) -> Values:
@@ -291,7 +345,9 @@ class Values(Additive):
             for name in ("rows", "observed_weight", "sizes")
         )
         lists = (np.concatenate([getattr(p, name) for p in parts]) for name in ("x", "times", "weight"))
-        return Values(*tables, *lists)
+        widths = [p.width for p in parts if p.width is not None]
+        width = np.concatenate(widths, 1) if len(widths) == len(parts) else None
+        return replace(Values(*tables, *lists), width=width)
 
     def transform_values(self, function: Callable[[Floats], Floats]) -> Values:
         """Replace every value x by function(x), which must be increasing."""

@@ -149,14 +149,15 @@ class Moments(Additive):
             )
 
     def without_cells(self, x: Floats, c: Codes, j: Positions, w: Floats) -> Moments:
-        """Subtract each cell separately: one class, with one column per cell; NaN if the cell was not fitted.
+        """Subtract each cell separately: one class, with one column for each view of each cell; NaN if not fitted.
 
-        `x` is cells x 1; `c`, `j` and `w` are the classes, columns and weights of the cells.
+        `x` is cells x views; `c`, `j` and `w` are the classes, columns and weights of the cells.
         """
-        own, d = (
-            self._map_arrays(lambda a: np.broadcast_to(a, self.x.shape)[c, j]),
-            x[:, 0] - self.anchor[c, j],
-        )
+        n_views = x.shape[1]
+        column = (j[:, None] * n_views + np.arange(n_views)).ravel()
+        c, w, x = np.repeat(c, n_views), np.repeat(w, n_views), x.ravel()
+        own = self._map_arrays(lambda a: np.broadcast_to(a, self.x.shape)[c, column])
+        d = x - own.anchor
         rows, weight = own.rows - (w > 0), own.observed_weight - w
         nonempty = rows > 0
         x_sum = np.where(nonempty, own.x - w * d, 0.0)
