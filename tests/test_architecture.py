@@ -24,7 +24,7 @@ ORDER = {
     "statistics": "terms support base sums moments counts empirical words bursts model",
     "numerics": "special conjugate normal_inverse_gamma evidence quadrature bandwidth bin_edges polya",
     "forms": "base linear table pointwise polya removal kernel_density",
-    "data": "errors levels profile weights column blocks columns frame write align labels",
+    "data": "errors levels profile weights column findings blocks columns frame write align labels",
     "text": "alphabet texts vocabulary counter hashed",
     "engines": "array_words array native_weights native",
     "families": "left_out readers text_reader capabilities base smoothing priors pseudo_row categorical binned "

@@ -9,6 +9,7 @@ __all__ = [
     "ColumnNamesWarning",
     "DuplicateColumnsWarning",
     "FirstBatchWarning",
+    "ImpossibleCellWarning",
     "ImpossibleRowWarning",
     "LostPrecisionWarning",
     "NotConvergedWarning",
@@ -49,6 +50,13 @@ class FirstBatchWarning(UserWarning):
     """The first batch fixes the families of all columns, but has too little data to choose some of them.
 
     Silence it with `warnings.filterwarnings("ignore", category=sunrise.FirstBatchWarning)`.
+    """
+
+
+class ImpossibleCellWarning(UserWarning):
+    """Cells that the automatically chosen family of their column cannot have; they count as missing.
+
+    Silence it with `warnings.filterwarnings("ignore", category=sunrise.ImpossibleCellWarning)`.
     """
 
 

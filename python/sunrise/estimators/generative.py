@@ -76,7 +76,9 @@ class GenerativeMixin(PredictionMixin):
     def score_samples(self, X: Any) -> Floats:
         """Return the log density log p(x) of every row, summed over the classes; missing cells are integrated out.
 
-        A low density marks an outlier. Columns that the model does not use are not included.
+        A low density marks an outlier. Columns that the model does not use are not included. A row with a cell that
+        the family of its column cannot have (a negative amount under a log-normal) has density 0, so its log is -inf;
+        `predict` ignores this cell if the family was chosen automatically.
 
         >>> from sunrise import GaussianNB
         >>> model = GaussianNB.from_parameters([[0.0]], [[1.0]], classes=["only"])
@@ -96,7 +98,8 @@ class GenerativeMixin(PredictionMixin):
             pieces = (np.where(params.known, block.numbers(rows), np.nan) for rows in array.pieces(block))
             measures = (np.nansum(part.family.log_base_measure(x), axis=1) for x in pieces)
             total = total + np.concatenate([np.empty(0), *measures])
-        return np.asarray(total)
+        impossible = batch.findings.impossible_rows
+        return np.asarray(total if impossible is None else np.where(impossible, -np.inf, total))
 
     def sample(self, n: int = 1, y: Any = None, random_state: Any = None) -> tuple[Any, Labels]:
         """Draw n rows and their labels from the model; cells have the types of the training columns.

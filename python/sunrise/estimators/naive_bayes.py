@@ -42,8 +42,9 @@ class NaiveBayes(GenerativeMixin, ReliabilityMixin, SummaryMixin):
         ("mle"), or no point estimate: "predictive" integrates the parameters out, which gives, for example, Student's t
         distributions for Gaussian columns.
     unseen : {"reserve", "ignore", "error"}, default="reserve"
-        Treatment of a category in predict that did not occur in fit: "reserve" gives the category the posterior
-        probability of one additional category, "ignore" skips the cell, "error" raises a ValueError.
+        Treatment of a category in predict that did not occur in fit: "reserve" gives the category the same
+        probability in every class, so that it is evidence for no class, "ignore" skips the cell, "error" raises a
+        ValueError.
     calibrate : {"temperature", "columns"} or None, default=None
         Calibrate the probabilities on leave-one-out scores of the training rows, with an offset for each class and
         either one weight for all columns ("temperature", which also fits an exponent of the row length for blocks of

@@ -13,6 +13,7 @@ import numpy as np
 
 from sunrise._common.arrays import Labels, Mask
 from sunrise.families.base import FAMILIES, Family
+from sunrise.families.capabilities import Candidate
 
 
 @dataclass(frozen=True)
@@ -56,8 +57,13 @@ class Choice:
 
     @property
     def is_lenient(self) -> bool:
-        """True if the family was chosen by score: cells that it cannot have then count as missing."""
-        return bool(self.scores)
+        """True if the family was chosen by score, here or in another model: impossible cells then count as missing."""
+        return bool(self.scores) or self.is_given_lenient
+
+    @property
+    def is_given_lenient(self) -> bool:
+        """True if the family was given as `fixed_families_` of a model that had chosen it by score."""
+        return isinstance(self.family, Candidate) and self.family.lenient
 
     @property
     def description(self) -> str:
@@ -114,8 +120,14 @@ class Schema:
             together = self.choices[part.columns[0]].block is not None
             if part.family.reader.learns:
                 given |= {name: part.family.select_columns([at]) for at, name in enumerate(names)}
+            elif together:
+                given[names] = part.family
             else:
-                given |= {names: part.family} if together else dict.fromkeys(names, part.family)
+                lenient = self.lenient(part)
+                given |= {
+                    name: part.family.with_settings(lenient=True) if lenient[at] else part.family
+                    for at, name in enumerate(names)
+                }
         left_out = (
             name for name, choice in zip(self.names, self.choices, strict=True) if choice.family is None
         )
@@ -127,11 +139,15 @@ class Schema:
         pairs = zip(self.names, self.choices, strict=True)
         return [name for name, choice in pairs if choice.family is not None]
 
-    def lenient(self, part: Part) -> Mask:
-        """Return the mask of columns of a block whose family was chosen by score."""
-        if (only := _common_choice(self.choices)) is not None:
-            return np.full(len(part.columns), only.is_lenient)
-        return np.array([self.choices[j].is_lenient for j in part.columns])
+    def lenient(self, part: Part, given: bool = False) -> Mask:
+        """Return the mask of columns of a block whose impossible cells count as missing.
+
+        With `given` only columns whose family came from `fixed_families_`, none whose family was just chosen.
+        """
+        only = _common_choice(self.choices)
+        choices = [self.choices[j] for j in part.columns] if only is None else [only]
+        own = [choice.is_given_lenient if given else choice.is_lenient for choice in choices]
+        return np.array(own if only is None else own * len(part.columns), dtype=bool)
 
     @cached_property
     def is_matrix(self) -> bool:
