@@ -102,13 +102,15 @@ class GenerativeMixin(PredictionMixin):
         return np.asarray(total if impossible is None else np.where(impossible, -np.inf, total))
 
     def sample(self, n: int = 1, y: Any = None, random_state: Any = None) -> tuple[Any, Labels]:
-        """Draw n rows and their labels from the model; cells have the types of the training columns.
+        """Draw n rows and their labels from the model; columns have the types of the training columns.
 
         `y` is one label for all rows, or one label per row; None draws the labels from the class prior. The rows are
         returned in a frame of the library that the model was fitted with, in a dict of columns if the model was not
         fitted to a frame, or in an array for single-family estimators. Columns that the model does not use are missing
-        cells. A multinomial block draws one count per row. For a binary column with a threshold (`binarize`), a 1 is
-        drawn as the threshold plus 1 and a 0 as the threshold.
+        cells. Numbers of a column of integers are rounded. The total of a row of counts (multinomial) is drawn from a
+        Poisson distribution with the mean total of the class, because the model knows only the mean; a
+        Dirichlet-multinomial draws the total of a training row. For a binary column with a threshold (`binarize`), a 1
+        is drawn as the threshold plus 1 and a 0 as the threshold.
 
         >>> from sunrise import NaiveBayes
         >>> model = NaiveBayes().fit({"hair": ["long", "short"] * 9, "n": [0.5, 2.5] * 9}, ["a", "b"] * 9)
@@ -133,8 +135,13 @@ class GenerativeMixin(PredictionMixin):
 
     def _as_table(self, columns: dict[Any, Any]) -> Any:
         """Return sampled columns in the kind of table that the model was fitted to."""
-        library = self._model.schema.library
-        return columns if library is None else write.frame(library, columns)
+        schema = self._model.schema
+        if schema.library is None:
+            return columns
+        types = {name: choice.type for name, choice in zip(schema.names, schema.choices, strict=True)}
+        return write.frame(
+            schema.library, columns, types={k: own for k, own in types.items() if own is not None}
+        )
 
     def mutual_information(self) -> Floats:
         """Return the mutual information of each column and the class in bits, computed from the fitted statistics.

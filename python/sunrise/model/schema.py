@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from sunrise._common.arrays import Labels, Mask
+from sunrise.data.types import ColumnType
 from sunrise.families.base import FAMILIES, Family
 from sunrise.families.capabilities import Candidate
 
@@ -38,6 +39,9 @@ class Choice:
     declared: Labels | None = None
     #: Kind of the cells: "number", "bool" or "level".
     kind: str = "number"
+
+    #: Type of the cells, for drawn rows.
+    type: ColumnType | None = field(default=None, compare=False)
 
     #: True if there were too few data for an informed choice.
     is_uninformed: bool = False

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from sunrise.data.frame import Frame
+from sunrise.data.types import type_of
 from sunrise.model.accumulate import Accumulator
 from sunrise.model.schema import Choice, given_choices
 from sunrise.model.settings import Settings
@@ -29,7 +30,8 @@ def choose_families(
             if statistics is not None:
                 ready[j] = statistics
     for j, column in columns.items():
-        choices[j] = replace(choices[j], kind=column.kind, declared=column.declared)  # type: ignore[type-var]
+        own = None if column.source is None else type_of(column.source)
+        choices[j] = replace(choices[j], kind=column.kind, declared=column.declared, type=own)  # type: ignore[type-var]
     every = [columns.get(j) for j in range(len(given))]
     return accumulator.learn(every, [choices[j] for j in range(len(given))]), ready  # type: ignore[misc,arg-type]
 
