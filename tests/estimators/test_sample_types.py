@@ -106,6 +106,11 @@ def test_cells_of_a_dict():
     for name, kind in kinds.items():
         assert {type(cell) for cell in rows[name]} == {kind}, name
     assert set(rows["c"]) == {10, 20}
+    objects = pd.DataFrame(
+        {"n": pd.Series([1, 2, 3, 4], dtype=object), "s": pd.Series(list("abab"), dtype=object)}
+    )
+    rows, _ = NaiveBayes({"n": "gaussian"}).fit(objects, [0, 1, 1, 0]).sample(20, random_state=0)
+    assert all(isinstance(cell, int) for cell in rows["n"].tolist()) and set(rows["s"]) == {"a", "b"}
 
 
 def test_integers_stay_within_the_support_and_the_type():

@@ -87,7 +87,7 @@ def pandas_column(name: Any, series: Any) -> Column:
         return Column(name, "level", len(series), known=levels, declared=names, source=series)
     if isinstance(dtype, np.dtype):
         column = numpy_column(name, series.to_numpy())
-        return column if column.source is None else replace(column, source=series)
+        return column if dtype.kind == "O" else replace(column, source=series)
     if dtype.name.startswith(("period", "datetime64")):
         refuse_dates(f"column {name!r}")
     try:

@@ -87,7 +87,7 @@ class NaiveBayes(GenerativeMixin, ReliabilityMixin, SummaryMixin):
     >>> from sunrise import NaiveBayes
     >>> table = {"height": [1.62, 1.71, 1.93, 1.88, None], "hair": ["long", "long", "short", None, "long"]}
     >>> model = NaiveBayes().fit(table, ["a", "a", "b", "b", "a"])
-    >>> model.predict({"height": 1.9, "hair": "bald"})
+    >>> model.predict({"height": 1.9, "hair": None})
     array(['b'], dtype='<U1')
     """
 

@@ -125,9 +125,11 @@ class DirichletMultinomial(Family):
     def params(self, stats: Counts, class_weight: Floats) -> DirichletMultinomialParams:
         """The alphas, estimated from the counts of counts unless the family is resolved."""
         alpha = self.resolve(stats).alpha
-        weight = stats.weight[:, stats.offsets[-2] :]
+        totals, weight = stats.levels(stats.n_columns - 1), stats.weight[:, stats.offsets[-2] :]
         weight = np.where(weight.any(axis=1, keepdims=True), weight, weight.sum(axis=0))
-        return DirichletMultinomialParams(alpha, alpha.any(axis=0), stats.levels(stats.n_columns - 1), weight)
+        if not weight.any():  # alphas that were given without rows: drawn rows have one count
+            totals, weight = np.ones(1, np.int64), np.ones((len(alpha), 1))
+        return DirichletMultinomialParams(alpha, alpha.any(axis=0), totals, weight)
 
     def log_prior_density(self, stats: Counts, class_weight: Floats) -> float:
         """0 for maximum likelihood alphas; NaN if a background is mixed in."""

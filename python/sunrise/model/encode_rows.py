@@ -41,9 +41,9 @@ def encode_rows(table: Frame, model: Model, release: bool = False) -> tuple[Batc
     Cells that the model cannot use are noted in the batch; `batch.findings.warn()` tells the user.
     """
     table = align(table, model.schema, model.settings.who)
-    lenient = model.schema.is_matrix and model.schema.lenient(model.parts[0]).any()
-    if table.block is not None and model.schema.is_matrix and not lenient:
-        return Batch(table.n_rows, (table.block,)), table
+    block = table.block if table.block is not None and model.schema.is_matrix else None
+    if block is not None and not model.schema.lenient(model.parts[0]).any():
+        return Batch(table.n_rows, (block,)), table
     blocks, findings = [], Findings()
     for k, part in enumerate(model.parts):
         own, who = model.schema.lenient(part), model.settings.who
