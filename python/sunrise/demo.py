@@ -5,13 +5,14 @@ Run it with `make demo` or `python -m sunrise.demo`.
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
 from sklearn.metrics import accuracy_score, log_loss
 from sklearn.model_selection import StratifiedKFold
 
-from sunrise import NaiveBayes
+from sunrise import NaiveBayes, UnseenLevelsWarning
 from sunrise.datasets import load_heart_disease
 
 
@@ -41,7 +42,9 @@ def main() -> None:
     print(model.explain(_select_rows(X, [row])).text())
 
     record = {**dict.fromkeys(X), "age": 61, "chest_pain": "asymptomatic", "thallium": "new category"}
-    p_disease = model.predict_proba(record)[0, 1]
+    with warnings.catch_warnings():  # the new category is on purpose
+        warnings.simplefilter("ignore", UnseenLevelsWarning)
+        p_disease = model.predict_proba(record)[0, 1]
     print(f"\nA patient with three known cells, one of them a new category: P(disease) = {p_disease:.0%}.")
 
     first, rest = range(200), range(200, len(y))

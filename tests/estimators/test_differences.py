@@ -129,9 +129,9 @@ def test_an_unseen_code_is_left_out():
     model = CategoricalNB().fit(X, y)
     np.testing.assert_array_equal(model.predict_proba([[0, 7]]), model.predict_proba([[0, np.nan]]))
     reserved = CategoricalNB(unseen="reserve").fit(X, y)
-    # Two seen levels and one more cell: (0 + 1) / (2 + 3) and (0 + 1) / (1 + 3).
+    # Three cells, two seen levels and a new one: 1 / (3 + 3), in both classes.
     joint = reserved.predict_joint_log_proba([[np.nan, 7]])[0]
-    np.testing.assert_allclose(np.exp(joint), [2 / 3 / 5, 1 / 3 / 4], rtol=1e-15)
+    np.testing.assert_allclose(np.exp(joint), [2 / 3 / 6, 1 / 3 / 6], rtol=1e-15)
     for engine in engines.ENGINES:
         refusing = CategoricalNB(unseen="error").fit(X, y)
         with (

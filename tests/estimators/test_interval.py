@@ -144,3 +144,61 @@ def test_the_same_seed_gives_the_same_interval_whatever_the_rows_beside():
     model = sr.NaiveBayes("gaussian").fit(x, y)
     together, alone = model.interval(x), model.interval(x[7:8])
     np.testing.assert_allclose(np.array(together)[:, 7:8], np.array(alone), rtol=1e-12)
+
+
+# Kernel densities: the Bayesian bootstrap of the training values.
+
+
+def kernel_rows(n, seed=0):
+    rng = np.random.default_rng(seed)
+    y = np.arange(n) % 2
+    return {"x": rng.normal(np.where(y, 1.5, 0.0), 1.0).round(3)}, y
+
+
+def test_intervals_of_kernel_columns_have_a_width_that_shrinks_with_the_rows():
+    widths = []
+    for n in (20, 200, 2000):
+        X, y = kernel_rows(n)
+        model = sr.NaiveBayes("kernel", class_prior="uniform").fit(X, y)
+        low, high = model.interval({"x": [0.3, 0.9]}, n_draws=400)
+        p = model.predict_proba({"x": [0.3, 0.9]})
+        assert (low < p).all() and (p < high).all()
+        widths.append((high - low)[:, 1].mean())
+    assert widths[0] > 1.8 * widths[1] > 3.0 * widths[2] > 0
+
+
+@pytest.mark.parametrize("settings", [{}, {"lower": -4.0}, {"lower": -9.0, "boundary": "log"}], ids=str)
+def test_draws_of_a_kernel_density_are_those_of_dirichlet_shares(settings):
+    X, y = kernel_rows(30, 3)
+    X["x"] = np.round(X["x"], 1)  # with ties
+    model = sr.NaiveBayes(sr.Kernel(bandwidth=0.4, **settings), class_prior="uniform").fit(X, y)
+    asked = np.array([-0.4, 0.6, 2.2])
+    low, high = model.interval({"x": asked}, level=0.8, n_draws=4000)
+    rng = np.random.default_rng(9)
+
+    def kernel(at, x):
+        if "boundary" in settings:  # the density of log(x + 9); its Jacobian is the same in both classes
+            return stats.norm.pdf(np.log(at[:, None] + 9), np.log(x + 9), 0.4)
+        reflected = stats.norm.pdf(-8.0 - at[:, None], x, 0.4) if settings else 0.0
+        return stats.norm.pdf(at[:, None], x, 0.4) + reflected
+
+    pooled, draws = kernel(asked, X["x"]).mean(axis=1), []
+    for c in (0, 1):
+        own = kernel(asked, X["x"][y == c])
+        shares = rng.dirichlet(np.ones(own.shape[1] + 1), 4000)
+        draws.append(shares[:, :-1] @ own.T + shares[:, -1:] * pooled)
+    p = draws[1] / (draws[0] + draws[1])
+    np.testing.assert_allclose(low[:, 1], np.quantile(p, 0.1, axis=0), atol=0.015)
+    np.testing.assert_allclose(high[:, 1], np.quantile(p, 0.9, axis=0), atol=0.015)
+
+
+def test_many_values_share_draws_within_a_tenth_of_a_bandwidth(monkeypatch):
+    X, y = kernel_rows(900, 1)
+    X["x"] = X["x"] + np.random.default_rng(0).uniform(0, 1e-4, 900)
+    model = sr.NaiveBayes("kernel", class_prior="uniform").fit(X, y)
+    rows = {"x": [-1.0, 0.5, 3.0, 40.0, None]}
+    exact = model.interval(rows, n_draws=3000)
+    monkeypatch.setattr("sunrise.forms.kernel_draws.MOST_VALUES", 10)
+    for a, b in zip(exact, model.interval(rows, n_draws=3000), strict=True):
+        np.testing.assert_allclose(a, b, atol=0.012)
+    assert np.isfinite(exact).all()

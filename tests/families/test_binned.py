@@ -371,8 +371,8 @@ def test_missing_cells_are_left_out_and_counted():
     rows = {"a": X[:, 0], "b": [None] * len(y)}
     np.testing.assert_allclose(model.predict_log_proba(rows), alone.predict_log_proba({"a": X[:, 0]}))
     assert model.check({"a": [1e9, None], "b": [-1e9, 3.0]}) == {
-        "a": {"missing": 1, "unseen": 0},
-        "b": {"missing": 0, "unseen": 0},
+        "a": {"missing": 1, "unseen": 0, "impossible": 0},
+        "b": {"missing": 0, "unseen": 0, "impossible": 0},
     }
 
 

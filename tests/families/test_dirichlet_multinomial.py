@@ -588,7 +588,7 @@ def test_given_alphas_go_with_their_classes_and_cannot_be_updated():
     assert (given.alpha_ == 1.0).all() and given.class_count_.tolist() == [5, 5]
 
 
-def test_rows_are_drawn_with_one_count_each():
+def test_rows_of_given_alphas_are_drawn_with_one_count_each():
     model = DirichletMultinomialNB.from_parameters([[1.0, 3.0, 0.0], [1.0, 1.0, 1.0]], classes=["a", "b"])
     rows, labels = model.sample(4000, y="a", random_state=0)
     assert (rows.sum(axis=1) == 1).all() and set(labels) == {"a"}

@@ -704,7 +704,7 @@ PRIORS = {
     "exponential": (lambda a, b: sr.Exponential(prior_shape=a, prior_rate=b), 2),
     "gaussian": (lambda m, k, a, b: sr.Gaussian(prior=(m, k, a, b)), 4),
     "lognormal": (lambda m, k, a, b: sr.LogNormal(prior=(m, k, a, b)), 4),
-    "categorical": (lambda a: sr.Categorical(alpha=a), 1),
+    "categorical": (lambda a: sr.Categorical(alpha=a, unseen="ignore"), 1),
 }
 
 
@@ -744,11 +744,11 @@ def test_an_alpha_for_each_word_or_class_is_that_of_its_dirichlet(shape):
 
 @pytest.mark.parametrize("key", ["2", 2, 2.0])
 def test_an_alpha_by_level_is_that_of_the_level_whatever_it_is_called(key):
-    # 1, 1.0 and "1" are one level. Dirichlet(5 + 1, 1 + 1, 1) of "2", "3" and an unseen one.
+    # 1, 1.0 and "1" are one level. Dirichlet(5 + 1, 1 + 1) of "2" and "3"; a new one is 1 of 2 + 5 + 1 + 1.
     model = NaiveBayes({"x": sr.Categorical(alpha={key: 5.0})}).fit({"x": [2, 3]}, [0, 0])
     told = model.parameters_["x"]
     found = [float(told[level][0]) for level in ("2", "3", "(unseen)")]
-    np.testing.assert_allclose(found, stats.dirichlet([6.0, 2.0, 1.0]).mean())
+    np.testing.assert_allclose(found, [*(8 / 9 * stats.dirichlet([6.0, 2.0]).mean()), 1 / 9])
 
 
 def test_an_alpha_by_level_is_of_levels_only():

@@ -576,14 +576,6 @@ def test_samples_have_the_distribution_of_the_model(family):
     assert gap < 0.015
 
 
-def test_intervals_have_no_width_beside_the_prior():
-    table = {"x": RNG.gamma(2.0, 1.0, 40)}
-    model = NaiveBayes("kernel", class_prior="uniform").fit(table, np.arange(40) % 2)
-    low, high = model.interval({"x": [1.0, 3.0]}, n_draws=20)
-    np.testing.assert_allclose(low, model.predict_proba({"x": [1.0, 3.0]}), rtol=1e-8)
-    np.testing.assert_allclose(high, low, rtol=1e-8)
-
-
 def test_what_a_density_cannot_do_it_says():
     model = KernelNB().fit([[0.0], [1.0]], [0, 1])
     with pytest.raises(ValueError, match="no linear form"):

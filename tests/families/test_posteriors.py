@@ -159,7 +159,7 @@ def test_levels_words_and_what_has_no_posterior():
     model = NaiveBayes({("w0", "w1"): "multinomial", "g": "gamma", "k": "categorical"}).fit(
         table, [0, 0, 1, 1]
     )
-    np.testing.assert_allclose(model.posterior_["k"].mean, np.array([[2, 2, 1, 1], [2, 1, 2, 1]]) / 6)
+    np.testing.assert_allclose(model.posterior_["k"].mean, np.array([[2, 2, 1], [2, 1, 2]]) / 5)
     np.testing.assert_allclose(model.posterior_["w0"].mean, [4 / 7, 4 / 9])
     assert list(model.posterior_) == ["k", "w0", "w1", "g"] and len(model.posterior_) == 4
     with pytest.raises(ValueError, match="gamma has no conjugate posterior"):
@@ -215,6 +215,6 @@ def test_priors_of_counts_and_levels():
         ("w0", "w1"): "multinomial",
     }
     prior = NaiveBayes(families).fit(table, [0, 1]).prior_
-    assert (prior["b"].a, prior["b"].b) == (2, 2) and prior["k"].concentration.tolist() == [0.5] * 3
+    assert (prior["b"].a, prior["b"].b) == (2, 2) and prior["k"].concentration.tolist() == [0.5] * 2
     assert (prior["n"].shape, prior["n"].rate) == (3, 2) and (prior["w1"].a, prior["w1"].b) == (1, 1)
     assert NaiveBayes("geometric").fit({"n": [1, 2]}, [0, 1]).prior_["n"] == Beta(1.0, 1.0)

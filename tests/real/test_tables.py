@@ -71,7 +71,7 @@ BASELINE = {
 
 #: Those where Sunrise is further below than that, and by how much: in titanic, numbers of relatives that are few but
 #: ordered do better as measurements than as categories.
-BELOW = {"titanic": 0.0191}
+BELOW = {"titanic": 0.0203}
 
 SLACK = 0.005
 

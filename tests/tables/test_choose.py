@@ -134,6 +134,7 @@ def test_what_was_chosen_stays():
     assert twin._model.schema.choices[0].scores == model._model.schema.choices[0].scores
 
 
+@pytest.mark.filterwarnings("ignore::sunrise.ImpossibleCellWarning")
 @pytest.mark.parametrize("wild", [0.0, -3.0, 0.5, 1e300])
 def test_a_cell_that_a_chosen_family_cannot_have_says_nothing(wild):
     n = 600
@@ -149,6 +150,7 @@ def test_a_cell_that_a_chosen_family_cannot_have_says_nothing(wild):
         model.predict({"x": [np.inf], "k": [3], "z": [0.0]})
 
 
+@pytest.mark.filterwarnings("ignore::sunrise.UnseenLevelsWarning")
 @pytest.mark.parametrize("y", [[1, 1, 1], [0, 1, 2], [0, 0, 1]])
 def test_tiny_tables_have_a_family_too(y):
     model = sr.NaiveBayes().fit({"x": [0.5, 1.5, 2.5], "k": [1, 2, 9], "c": [1.0, 1.0, 1.0]}, y)
@@ -201,10 +203,12 @@ def test_only_chosen_families_are_lenient_in_predict_and_in_updates():
     table = {"a": RNG.gamma(1.0, 1.0, 300), "b": RNG.gamma(1.0 + 5 * y, 1.0)}
     model = sr.NaiveBayes({"a": "gamma"}).fit(table, y)
     assert chosen(model) == ["gamma", "gamma"]
-    assert np.isfinite(model.predict_proba({"a": [1.0], "b": [-1.0]})).all()
+    with pytest.warns(sr.ImpossibleCellWarning, match=r"'b': 1 of 1 cells, such as -1 "):
+        assert np.isfinite(model.predict_proba({"a": [1.0], "b": [-1.0]})).all()
     with pytest.raises(ValueError, match="'a'"):
         model.predict({"a": [-1.0], "b": [1.0]})
-    model.partial_fit({"a": [1.0], "b": [0.0]}, [0])
+    with pytest.warns(sr.ImpossibleCellWarning, match=r"'b': 1 of 1 cells, such as 0 "):
+        model.partial_fit({"a": [1.0], "b": [0.0]}, [0])
     assert model.class_count_.sum() == 301
 
 

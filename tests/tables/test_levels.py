@@ -25,45 +25,139 @@ from sunrise import (
     UnseenLevelsWarning,
 )
 
+#: A warning says so, and other tests look at it.
+new_levels_allowed = pytest.mark.filterwarnings("ignore::sunrise.UnseenLevelsWarning")
+
 HAIR = ["long", "long", "short", "bald", "short", None, "long", "short"]
 Y = ["a", "a", "a", "b", "b", "b", "b", "a"]
 
 
 def share(cells, labels, label, level, *, alpha=Fraction(1), possible=(), reserve=True):
-    """P(level | label) by the definition: a Dirichlet over the possible levels, and one more if one is reserved."""
+    """P(level | label) by the definition: a share for any new level, the same in all classes; levels share the rest."""
     levels = {cell for cell in cells if cell is not None} | set(possible)
+    n = sum(cell is not None for cell in cells)
+    new = alpha / (n + (len(levels) + 1) * alpha) if reserve else Fraction(0)
+    if level not in levels:
+        return new
     own = [cell for cell, of in zip(cells, labels, strict=True) if of == label and cell is not None]
-    return (own.count(level) + alpha) / (len(own) + alpha * (len(levels) + reserve))
+    return (1 - new) * (own.count(level) + alpha) / (len(own) + alpha * len(levels))
 
 
-def posterior(columns, labels, row, **settings):
-    """P(label | row) as exact fractions, missing cells left out."""
-    joint = {}
-    for label in sorted(set(labels)):
-        joint[label] = Fraction(labels.count(label), len(labels))
+def joint_of(columns, labels, row, **settings):
+    """P(label, row) as exact fractions, missing cells left out."""
+    joint = {label: Fraction(labels.count(label), len(labels)) for label in sorted(set(labels))}
+    for label in joint:
         for name, cells in columns.items():
             if row[name] is not None:
                 joint[label] *= share(cells, labels, label, row[name], **settings)
-    total = sum(joint.values())
-    return [float(value / total) for value in joint.values()]
+    return list(joint.values())
+
+
+def posterior(columns, labels, row, **settings):
+    """P(label | row) by exact fractions, missing cells left out."""
+    joint = joint_of(columns, labels, row, **settings)
+    return [float(value / sum(joint)) for value in joint]
 
 
 # A level that did not occur.
 
 
+@new_levels_allowed
 @pytest.mark.parametrize("level", ["long", "short", "bald", "curly", None])
-def test_a_level_is_worth_its_share_of_a_dirichlet_with_one_more_cell(level):
+def test_a_level_is_worth_its_share_and_a_new_one_the_same_in_every_class(level):
     model = NaiveBayes().fit({"hair": HAIR}, Y)
-    expected = posterior({"hair": HAIR}, Y, {"hair": level})
-    np.testing.assert_allclose(model.predict_proba({"hair": [level]})[0], expected, rtol=1e-14)
+    expected = [float(p) for p in joint_of({"hair": HAIR}, Y, {"hair": level})]
+    found = np.exp(model.predict_joint_log_proba({"hair": [level]})[0])
+    np.testing.assert_allclose(found, expected, rtol=1e-14)
 
 
-def test_the_reserved_share_is_the_posterior_mean_of_the_extra_cell():
-    model = NaiveBayes(class_prior="uniform").fit({"hair": HAIR}, Y)
-    counts = {"a": [0, 2, 2], "b": [1, 1, 1]}
-    extra = [stats.dirichlet([1 + n for n in counts[c]] + [1]).mean()[-1] for c in "ab"]
-    joint = model.predict_joint_log_proba({"hair": ["curly"]})[0]
-    np.testing.assert_allclose(np.exp(joint) * 2, extra, rtol=1e-14)
+@new_levels_allowed
+@pytest.mark.parametrize("estimate", ["mean", "map", "predictive"])
+def test_new_levels_leave_what_the_other_columns_say(estimate):
+    rng = np.random.default_rng(0)
+    y = np.where(np.arange(1000) < 10, "fraud", "fine")
+    X = {
+        "shop": rng.choice(list("abcd"), 1000),
+        "town": rng.choice(list("uvw"), 1000),
+        "x": rng.normal(size=1000),
+    }
+    families = {"shop": "categorical", "town": Categorical(alpha=0.3), "x": "gaussian"}
+    model = NaiveBayes(families, estimate=estimate).fit(X, y)
+    new = {"shop": "new", "town": "also new", "x": None}
+    np.testing.assert_allclose(model.predict_proba(new)[0], [0.99, 0.01], rtol=1e-12)
+    for shop in ("a", None):
+        row = {"shop": shop, "town": None, "x": 0.4}
+        np.testing.assert_allclose(
+            model.predict_proba(row | {"town": "new"}), model.predict_proba(row), rtol=1e-12
+        )
+
+
+@new_levels_allowed
+def test_eight_unknown_cells_are_not_evidence_of_a_rare_class():
+    rng = np.random.default_rng(5)
+    y = np.where(rng.random(3000) < 0.05, "hypothyroid", "negative")
+    sick = y == "hypothyroid"
+    X = {f"flag{j}": np.where(rng.random(3000) < np.where(sick, 0.3, 0.1), "t", "f") for j in range(8)}
+    X["tsh"] = rng.normal(np.where(sick, 3.0, 0.0), 1.0)
+    model = NaiveBayes(dict.fromkeys(X, "categorical") | {"tsh": "gaussian"}).fit(X, y)
+    row = dict.fromkeys(X, "f") | {"tsh": 0.0}
+    unknown = dict.fromkeys(X, "unknown") | {"tsh": 0.0}
+    blank = dict.fromkeys(X) | {"tsh": 0.0}
+    hypothyroid = model.classes_.tolist().index("hypothyroid")
+    assert model.predict_proba(row)[0, hypothyroid] < 0.01
+    np.testing.assert_allclose(model.predict_proba(unknown), model.predict_proba(blank), rtol=1e-10)
+
+
+def test_probabilities_of_levels_and_of_a_new_one_add_up_to_one_with_any_alpha():
+    x, y = {"k": list("uuvwwwvu"), "m": list("ababbbba")}, [0, 1] * 4
+    by_class = [[0.5, 2.0], [1.5, 0.2]]
+    for alpha in (0.3, 2.0, {"u": 5.0, "v": 0.1}, [0.7, 3.0], by_class, "evidence"):
+        for estimate in ("mean", "map"):
+            model = NaiveBayes(Categorical(alpha=alpha), estimate=estimate).fit(x, y)
+            for levels in model.parameters_.values():
+                np.testing.assert_allclose(sum(levels.values()), 1.0, rtol=1e-12)
+                assert levels["(unseen)"][0] == levels["(unseen)"][1] > 0
+    plain = NaiveBayes("categorical", estimate="mle").fit(x, y)
+    assert plain.parameters_["k"]["(unseen)"].tolist() == [0.0, 0.0]
+
+
+def test_an_alpha_by_class_reserves_by_its_mean():
+    model = NaiveBayes(Categorical(alpha=[[0.5], [1.5]])).fit({"k": list("uuvw")}, [0, 1, 0, 1])
+    assert model.parameters_["k"]["(unseen)"][0] == pytest.approx(1 / (4 + 4 * 1), rel=1e-15)
+
+
+def test_the_reserve_is_a_number_in_draws_of_parameters():
+    y = ["a"] * 6 + ["b"] * 2
+    model = NaiveBayes().fit({"k": list("uuvwuvuv")}, y)
+    family, block = model._model.parts[0].family, model._model.blocks[0]
+    draws = family.sample_parameters(block, 4000, np.random.default_rng(0), np.ones(2))
+    rho = Fraction(1, 8 + 4)
+    np.testing.assert_allclose(np.exp(draws.log_unseen), float(rho), rtol=1e-14)
+    np.testing.assert_allclose(np.exp(draws.log_level).sum(axis=1), float(1 - rho), rtol=1e-12)
+    mean = np.exp(draws.log_level).reshape(4000, 2, 3).mean(axis=0)
+    truth = [stats.dirichlet(counts).mean() * float(1 - rho) for counts in ([4, 3, 2], [2, 2, 1])]
+    np.testing.assert_allclose(mean, truth, atol=0.01)
+
+
+def test_merging_and_forgetting_keep_the_reserve_exact():
+    cells, y = list("uuvwuvuvxx"), list("abababaabb")
+    whole = NaiveBayes("categorical").fit({"k": cells[:8]}, y[:8])
+    merged = NaiveBayes("categorical").fit({"k": cells[:3]}, y[:3])
+    merged = merged + NaiveBayes("categorical").fit({"k": cells[3:8]}, y[3:8])
+    forgotten = NaiveBayes("categorical").fit({"k": cells}, y).forget({"k": cells[8:]}, y[8:])
+    for model in (merged, forgotten):
+        for level, p in whole.parameters_["k"].items():
+            np.testing.assert_array_equal(model.parameters_["k"][level], p)
+
+
+@new_levels_allowed
+def test_leaving_a_row_out_keeps_the_reserve():
+    X, y = {"k": list("uuvwuv")}, list("aaabbb")
+    model = NaiveBayes().fit(X, y)
+    scores = model.leave_one_out(X, y)
+    # Without row 0: a has u and v, b has u, v and w, all with one more of each of the 3 levels.
+    odds = Fraction(2, 5) * Fraction(2, 5) / (Fraction(3, 5) * Fraction(2, 6))
+    assert np.exp(scores[0, 0]) == pytest.approx(float(odds / (1 + odds)), rel=1e-14)
 
 
 def test_every_unseen_level_is_worth_the_same():
@@ -73,6 +167,7 @@ def test_every_unseen_level_is_worth_the_same():
     np.testing.assert_array_equal(one, two)
 
 
+@new_levels_allowed
 def test_ignore_leaves_the_factor_out_and_reserves_nothing():
     model = NaiveBayes(unseen="ignore").fit({"hair": HAIR}, Y)
     np.testing.assert_allclose(model.predict_proba({"hair": ["curly"]})[0], [0.5, 0.5], rtol=1e-14)
@@ -90,6 +185,7 @@ def test_error_names_column_level_and_row():
     assert model.partial_fit({"hair": ["curly"]}, ["a"]).predict({"hair": ["curly"]}) == ["a"]
 
 
+@new_levels_allowed
 def test_a_family_may_have_its_own_way_with_unseen_levels():
     X = {"hair": HAIR, "eyes": HAIR}
     model = NaiveBayes({"eyes": Categorical(unseen="error")}).fit(X, Y)
@@ -98,8 +194,9 @@ def test_a_family_may_have_its_own_way_with_unseen_levels():
         model.predict({"hair": ["long"], "eyes": ["curly"]})
 
 
+@new_levels_allowed
 @pytest.mark.parametrize("alpha", [Fraction(1, 2), Fraction(3)])
-def test_alpha_goes_for_the_extra_cell_too(alpha):
+def test_alpha_is_that_of_a_new_level_too(alpha):
     model = NaiveBayes(Categorical(alpha=float(alpha))).fit({"hair": HAIR}, Y)
     for level in ("long", "bald", "curly"):
         expected = posterior({"hair": HAIR}, Y, {"hair": level}, alpha=alpha)
@@ -109,6 +206,7 @@ def test_alpha_goes_for_the_extra_cell_too(alpha):
 words = st.one_of(st.none(), st.sampled_from("uvwxyz"))
 
 
+@new_levels_allowed
 @given(
     rows=st.lists(st.tuples(words, words, st.sampled_from("ab")), min_size=1, max_size=15),
     asked=st.tuples(words, words),
@@ -131,10 +229,25 @@ def test_any_table_of_levels_agrees_with_exact_fractions(rows, asked, unseen):
 def test_no_warning_for_a_few_unseen_cells_and_one_for_most():
     model = NaiveBayes().fit({"hair": HAIR}, Y)
     model.predict({"hair": ["curly", "long"]})
-    model.predict({"hair": "curly"})
     model.predict({"hair": ["curly", "long", None, None, "green", "bald"]})
     with pytest.warns(UnseenLevelsWarning, match=r"'hair': 2 of 3 cells.*'curly'.*filterwarnings"):
         model.predict({"hair": ["curly", "long", None, "green"]})
+
+
+def test_one_warning_for_a_single_row_with_new_levels():
+    names = [f"c{j}" for j in range(6)]
+    families = dict.fromkeys(names, "categorical") | {
+        "c0": Categorical(alpha=2.0),
+        "c1": Categorical(alpha=0.5),
+    }
+    model = NaiveBayes(families).fit(dict.fromkeys(names, HAIR), Y)
+    with pytest.warns(
+        UnseenLevelsWarning, match=r"'c\d': 1 of 1 cells.*'new'.*likewise .* and 2 more"
+    ) as caught:
+        model.predict(dict.fromkeys(names, "new"))
+    assert len(caught) == 1
+    with pytest.warns(UnseenLevelsWarning, match=r"column 'c3': 1 of 1 cells.*'new'\. Is it"):
+        model.predict(dict.fromkeys(names, "long") | {"c3": "new"})
 
 
 def test_the_warning_points_to_the_line_that_predicts():
@@ -156,6 +269,7 @@ def test_the_warning_points_to_the_line_that_predicts():
     ],
     ids=["pandas", "polars"],
 )
+@new_levels_allowed
 @pytest.mark.parametrize("wrap", ["dict", "frame"])
 def test_declared_levels_are_possible_whether_seen_or_not(column, wrap):
     make = {"dict": dict, "frame": pd.DataFrame if isinstance(column, pd.Series) else pl.DataFrame}[wrap]
@@ -164,7 +278,7 @@ def test_declared_levels_are_possible_whether_seen_or_not(column, wrap):
     for level in ("long", "bald", "curly", "blue"):
         expected = posterior({"hair": HAIR}, Y, {"hair": level}, possible=declared)
         np.testing.assert_allclose(model.predict_proba({"hair": [level]})[0], expected, rtol=1e-14)
-    assert model.check({"hair": ["curly", "green"]}) == {"hair": {"missing": 0, "unseen": 0}}
+    assert model.check({"hair": ["curly", "green"]}) == {"hair": {"missing": 0, "unseen": 0, "impossible": 0}}
     strict = NaiveBayes(unseen="error").fit(make({"hair": column}), Y)
     assert strict.predict_proba({"hair": ["curly"]}).shape == (1, 2)
 
@@ -217,6 +331,7 @@ def test_numbers_and_their_texts_add_up_in_one_column():
 # Levels come and go.
 
 
+@new_levels_allowed
 def test_new_levels_in_partial_fit_are_as_if_known_from_the_start():
     cuts = [slice(0, 2), slice(2, 5), slice(5, 8)]
     for order in ([0, 1, 2], [2, 1, 0], [1, 0, 2]):
@@ -237,6 +352,7 @@ def test_merging_aligns_levels_by_name():
         np.testing.assert_allclose(merged.predict_proba(rows), whole.predict_proba(rows), rtol=1e-14)
 
 
+@new_levels_allowed
 @pytest.mark.parametrize("make", [dict, pd.DataFrame, pl.DataFrame, pa.table])
 def test_a_forgotten_level_leaves_no_trace(make):
     secret = "4111-1111-1111-1111"
@@ -249,7 +365,7 @@ def test_a_forgotten_level_leaves_no_trace(make):
     for level in ("long", "bald", secret):
         expected = posterior({"hair": HAIR}, Y, {"hair": level})
         np.testing.assert_allclose(model.predict_proba({"hair": [level]})[0], expected, rtol=1e-14)
-    assert model.check({"hair": [secret]}) == {"hair": {"missing": 0, "unseen": 1}}
+    assert model.check({"hair": [secret]}) == {"hair": {"missing": 0, "unseen": 1, "impossible": 0}}
 
 
 def test_a_level_is_gone_with_its_last_row_whatever_dust_the_weights_leave():
@@ -261,12 +377,12 @@ def test_a_level_is_gone_with_its_last_row_whatever_dust_the_weights_leave():
     fresh = NaiveBayes("categorical").fit({"t": ["u", "v"]}, ["a", "b"])
     rows = {"t": ["u", "v"]}
     np.testing.assert_allclose(model.predict_proba(rows), fresh.predict_proba(rows), rtol=1e-12)
-    assert model.check({"t": ["w"]}) == {"t": {"missing": 0, "unseen": 1}}
+    assert model.check({"t": ["w"]}) == {"t": {"missing": 0, "unseen": 1, "impossible": 0}}
 
 
 def test_rows_of_weight_0_bring_no_levels():
     model = NaiveBayes("categorical").fit({"t": ["u", "v", "w"]}, ["a", "b", "a"], sample_weight=[1, 1, 0])
-    assert model.check({"t": ["w"]}) == {"t": {"missing": 0, "unseen": 1}}
+    assert model.check({"t": ["w"]}) == {"t": {"missing": 0, "unseen": 1, "impossible": 0}}
     assert b"w" not in pickle.dumps(model.stats_.blocks[0].codes)
     expected = posterior({"t": ["u", "v"]}, ["a", "b"], {"t": "u"})
     np.testing.assert_allclose(model.predict_proba({"t": ["u"]})[0], expected, rtol=1e-14)
@@ -292,26 +408,30 @@ def test_check_counts_missing_and_unseen_cells(make):
     assert isinstance(found, type(make(rows)))
     listed = zip(*(np.asarray(found[name]).tolist() for name in ("column", "missing", "unseen")), strict=True)
     assert list(listed) == [("hair", 1, 1), ("size", 2, 0)]
-    assert model.check(rows) == {"hair": {"missing": 1, "unseen": 1}, "size": {"missing": 2, "unseen": 0}}
+    assert model.check(rows) == {
+        "hair": {"missing": 1, "unseen": 1, "impossible": 0},
+        "size": {"missing": 2, "unseen": 0, "impossible": 0},
+    }
 
 
 def test_check_does_not_warn_or_refuse_and_changes_nothing():
     model = NaiveBayes(unseen="error").fit({"hair": HAIR}, Y)
     before = pickle.dumps(model)
-    assert model.check({"hair": ["curly", "green"]}) == {"hair": {"missing": 0, "unseen": 2}}
+    assert model.check({"hair": ["curly", "green"]}) == {"hair": {"missing": 0, "unseen": 2, "impossible": 0}}
     assert pickle.dumps(model) == before
 
 
 def test_check_takes_arrays_and_ignores_the_label_column():
     array = np.array([HAIR, Y], dtype=object).T
-    assert NaiveBayes().fit(array, Y).check(array)["x0"] == {"missing": 1, "unseen": 0}
+    assert NaiveBayes().fit(array, Y).check(array)["x0"] == {"missing": 1, "unseen": 0, "impossible": 0}
     table = {"hair": HAIR, "y": Y}
-    assert NaiveBayes().fit(table, "y").check(table) == {"hair": {"missing": 1, "unseen": 0}}
+    assert NaiveBayes().fit(table, "y").check(table) == {"hair": {"missing": 1, "unseen": 0, "impossible": 0}}
 
 
 # Missing cells.
 
 
+@new_levels_allowed
 def test_missing_may_be_a_level_of_its_own():
     model = NaiveBayes(Categorical(missing="level")).fit({"hair": HAIR}, Y)
     filled = ["?" if level is None else level for level in HAIR]
@@ -322,7 +442,7 @@ def test_missing_may_be_a_level_of_its_own():
 
 def test_missing_as_a_level_is_counted_as_missing_only():
     model = NaiveBayes(Categorical(missing="level")).fit({"hair": ["u", "v"]}, ["a", "b"])
-    assert model.check({"hair": [None, "u", "w"]}) == {"hair": {"missing": 1, "unseen": 1}}
+    assert model.check({"hair": [None, "u", "w"]}) == {"hair": {"missing": 1, "unseen": 1, "impossible": 0}}
 
 
 def test_models_that_count_missing_cells_and_those_that_do_not_cannot_merge():
@@ -365,6 +485,7 @@ def test_a_column_that_is_all_missing_is_as_if_dropped(name):
         )
 
 
+@new_levels_allowed
 @pytest.mark.parametrize("unseen", ["reserve", "ignore"])
 def test_a_missing_cell_is_the_sum_over_its_levels(unseen):
     X, y = mixed()
@@ -426,9 +547,11 @@ def test_a_mixed_row_agrees_with_distributions_written_out_by_hand():
     y = ["a", "a", "b", "b"]
     model = NaiveBayes({"n": "poisson"}).fit(X, y)
     got = model.predict_joint_log_proba({"flag": True, "town": "v", "n": 4})[0]
-    # Beta(1, 1), Dirichlet(1, 1, 1) and Gamma(1, 1) posteriors; a count's own factorial is no evidence.
+    # Beta(1, 1), Dirichlet(1, 1) and Gamma(1, 1) posteriors; a count's own factorial is no evidence. One of seven
+    # towns is new: 4 cells, 2 levels and a third.
     rates = {"a": Fraction(1 + 8, 1 + 2), "b": Fraction(1 + 13, 1 + 2)}
-    shares = {"a": Fraction(3, 4) * Fraction(2, 5), "b": Fraction(1, 3) * Fraction(3, 5)}
+    known = 1 - Fraction(1, 4 + 3)
+    shares = {"a": Fraction(3, 4) * known * Fraction(2, 4), "b": Fraction(1, 3) * known * Fraction(3, 4)}
     for k, c in enumerate("ab"):
         exact = log(0.5) + log(shares[c]) + stats.poisson(float(rates[c])).logpmf(4) + log(24)
         np.testing.assert_allclose(got[k], exact, rtol=1e-12)
@@ -437,8 +560,8 @@ def test_a_mixed_row_agrees_with_distributions_written_out_by_hand():
 def test_unseen_codes_are_counted():
     coded = CategoricalNB().fit([[0, 1], [1, 0], [0, 0]], [0, 1, 1])
     assert coded.check([[99, 1], [np.nan, 0]]) == {
-        "x0": {"missing": 1, "unseen": 1},
-        "x1": {"missing": 0, "unseen": 0},
+        "x0": {"missing": 1, "unseen": 1, "impossible": 0},
+        "x1": {"missing": 0, "unseen": 0, "impossible": 0},
     }
 
 

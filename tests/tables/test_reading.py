@@ -80,4 +80,4 @@ def test_one_nan_among_strings_is_as_missing_as_none():
     with_nan[[5, 9]], with_none[[5, 9]] = np.nan, None
     one, two = (sr.NaiveBayes().fit({"kind": cells}, TABLE["label"]) for cells in (with_nan, with_none))
     np.testing.assert_array_equal(one.predict_proba({"kind": words}), two.predict_proba({"kind": words}))
-    assert one.check({"kind": with_nan}) == {"kind": {"missing": 2, "unseen": 0}}
+    assert one.check({"kind": with_nan}) == {"kind": {"missing": 2, "unseen": 0, "impossible": 0}}

@@ -9,6 +9,7 @@ __all__ = [
     "ColumnNamesWarning",
     "DuplicateColumnsWarning",
     "FirstBatchWarning",
+    "ImpossibleCellWarning",
     "ImpossibleRowWarning",
     "LostPrecisionWarning",
     "NoDensityWarning",
@@ -55,6 +56,13 @@ class FirstBatchWarning(UserWarning):
     """The first rows of a stream fix the families of all columns, but have too few cells of some of them.
 
     Silence it with `warnings.filterwarnings("ignore", category=sunrise.FirstBatchWarning)`.
+    """
+
+
+class ImpossibleCellWarning(UserWarning):
+    """Cells that the automatically chosen family of their column cannot have; they count as missing.
+
+    Silence it with `warnings.filterwarnings("ignore", category=sunrise.ImpossibleCellWarning)`.
     """
 
 

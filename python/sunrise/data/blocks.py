@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple, Protocol
 
@@ -14,6 +14,7 @@ from scipy import sparse
 from sunrise._common.arrays import Codes, Floats, Integers, Labels, Mask
 from sunrise._common.threads import threads
 from sunrise.data.column import Column
+from sunrise.data.findings import Findings
 from sunrise.statistics.bursts import Bursts
 from sunrise.statistics.support import Support
 from sunrise.statistics.terms import COUNT, LEVEL, Term, X
@@ -324,6 +325,8 @@ class Batch:
 
     n_rows: int
     blocks: tuple[Block, ...]
+    #: Cells of the whole table that the model cannot use.
+    findings: Findings = field(default_factory=Findings, repr=False)
 
     def missing_documents(self, k: int) -> Mask:
         """Return the mask of missing documents of block k: they are in no statistics and add nothing to scores."""

@@ -50,6 +50,8 @@ class Column:
     texts: Any = field(default=None, repr=False)
     #: For kind "mixed": the error text if the user did not ask for a categorical column.
     problem: str = ""
+    #: The series or array that was read, or its type: drawn cells have this type.
+    source: Any = field(default=None, repr=False)
     _word_counts: dict[Any, Any] = field(default_factory=dict, init=False, repr=False)
 
     @cached_property

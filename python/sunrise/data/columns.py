@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from decimal import Decimal
 from numbers import Number
 from typing import Any
@@ -83,9 +84,10 @@ def pandas_column(name: Any, series: Any) -> Column:
     if hasattr(dtype, "categories"):
         names = level_names(dtype.categories)
         levels = Levels.of(names, series.cat.codes.to_numpy())
-        return Column(name, "level", len(series), known=levels, declared=names)
+        return Column(name, "level", len(series), known=levels, declared=names, source=series)
     if isinstance(dtype, np.dtype):
-        return numpy_column(name, series.to_numpy())
+        column = numpy_column(name, series.to_numpy())
+        return column if dtype.kind == "O" else replace(column, source=series)
     if dtype.name.startswith(("period", "datetime64")):
         refuse_dates(f"column {name!r}")
     try:
@@ -93,9 +95,9 @@ def pandas_column(name: Any, series: Any) -> Column:
     except (ImportError, AttributeError):  # without pyarrow, or a type Arrow does not have
         if getattr(dtype, "kind", "O") in "biuf":
             values = series.to_numpy(dtype=np.float64, na_value=np.nan)
-            return Column(name, "bool" if dtype.kind == "b" else "number", len(series), values)
+            return Column(name, "bool" if dtype.kind == "b" else "number", len(series), values, source=series)
         return numpy_column(name, series.to_numpy())
-    return arrow_column(name, arrow)
+    return replace(arrow_column(name, arrow), source=series)
 
 
 def polars_column(name: Any, series: Any) -> Column:
@@ -113,10 +115,8 @@ def arrow_column(name: Any, values: Any, declared: Any = None) -> Column:
         raise ValueError(
             f"column {name!r} cannot be used: {error}. Drop it, or cast it to another type."
         ) from None
-    column = column_of_arrow(name, cells)
-    if declared is None:
-        return column
-    return Column(name, "level", column.n_rows, column.cells, declared=level_names(declared))
+    column = replace(column_of_arrow(name, cells), source=values)
+    return column if declared is None else replace(column, kind="level", declared=level_names(declared))
 
 
 def column_of_arrow(name: Any, cells: _native.ArrowColumn) -> Column:
@@ -134,11 +134,11 @@ def numpy_column(name: Any, values: NDArray[Any]) -> Column:
     """Read a one-dimensional array."""
     n, kind = len(values), values.dtype.kind
     if kind == "b":
-        return Column(name, "bool", n, in_place(values))
+        return Column(name, "bool", n, in_place(values), source=values)
     if kind in "iuf":
-        return Column(name, "number", n, in_place(values))
+        return Column(name, "number", n, in_place(values), source=values)
     if kind == "m":
-        return Column(name, "number", n, durations(values))
+        return Column(name, "number", n, durations(values), source=values)
     if kind == "M":
         refuse_dates(f"column {name!r}")
     if kind == "S":
@@ -182,7 +182,9 @@ def _object_column(name: Any, values: NDArray[Any]) -> Column:
             # Floats cannot represent large integers exactly; level names can.
             large = any(isinstance(value, int) and abs(value) > 2**53 for value in texts)
             known = Levels.of(level_names(texts), codes) if large else None
-            return Column(name, "bool" if kind == "bool" else "number", n, numbers, known)
+            integers = kind == "number" and all(isinstance(value, int | np.integer) for value in texts)
+            source = "int64" if integers else kind
+            return Column(name, "bool" if kind == "bool" else "number", n, numbers, known, source=source)
     else:
         first, codes = coded
         texts = values[first].tolist()

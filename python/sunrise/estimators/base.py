@@ -175,7 +175,9 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
     def _encode(self, X: Any) -> tuple[Batch, Frame]:
         """Return the rows encoded for scoring, and the table with its columns in the order of the model."""
         self._require_fitted()
-        return encode_rows(self._read_table(X, fitting=False), self._model, release=True)
+        batch, table = encode_rows(self._read_table(X, fitting=False), self._model, release=True)
+        batch.findings.warn()
+        return batch, table
 
     def _name_columns(self, schema: Schema) -> None:
         """Set `n_features_in_`, and `feature_names_in_` if all column names are strings."""

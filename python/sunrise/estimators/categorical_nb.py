@@ -41,7 +41,7 @@ class CategoricalNB(DiscreteNB):
         Minimum number of categories per column. By default the largest code of the training data plus 1.
     unseen : {"ignore", "reserve", "error"}, default="ignore"
         Treatment of a code outside the known categories in predict: "ignore" skips the cell, "reserve" gives the code
-        the posterior probability of one additional category, "error" raises a ValueError.
+        the same probability in every class, so that it is evidence for no class, "error" raises a ValueError.
     class_weight : dict, "balanced" or None, default=None
         Class weights: the weight of a class multiplies the weights of its rows. "balanced" gives every class the same
         total weight.

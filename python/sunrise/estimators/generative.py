@@ -82,7 +82,9 @@ class GenerativeMixin(PredictionMixin):
         A low density marks an outlier. Columns that the model does not use are not included. Text is included if its
         words have a distribution ("multinomial", "bernoulli" or "dirichlet_multinomial" with plain counts). Columns
         without a distribution (text scored by "odds", the default, or by "complement") are left out with a
-        `NoDensityWarning`; it is an error if no column has a distribution.
+        `NoDensityWarning`; it is an error if no column has a distribution. A row with a cell that the family of its
+        column cannot have (a negative amount under a log-normal) has density 0, so its log is -inf; `predict` ignores
+        this cell if the family was chosen automatically.
 
         >>> from sunrise import GaussianNB
         >>> model = GaussianNB.from_parameters([[0.0]], [[1.0]], classes=["only"])
@@ -101,7 +103,8 @@ class GenerativeMixin(PredictionMixin):
             pieces = (np.where(params.known, block.numbers(rows), np.nan) for rows in array.pieces(block))
             measures = (np.nansum(part.family.log_base_measure(x), axis=1) for x in pieces)
             total = total + np.concatenate([np.empty(0), *measures])
-        return np.asarray(total)
+        impossible = batch.findings.impossible_rows
+        return np.asarray(total if impossible is None else np.where(impossible, -np.inf, total))
 
     def _with_density(self, dense: list[int]) -> FittedModel:
         """Return the uncalibrated model of the blocks that have a density; warn of the others."""
@@ -120,14 +123,15 @@ class GenerativeMixin(PredictionMixin):
         return model.select_blocks(dense)
 
     def sample(self, n: int = 1, y: Any = None, random_state: Any = None) -> tuple[Any, Labels]:
-        """Draw n rows and their labels from the model; cells have the types of the training columns.
+        """Draw n rows and their labels from the model; columns have the types of the training columns.
 
         `y` is one label for all rows, or one label per row; None draws the labels from the class prior. The rows are
         returned in a frame of the library that the model was fitted with, in a dict of columns if the model was not
         fitted to a frame, or in an array for single-family estimators. Columns that the model does not use and text
-        columns (the model does not know the order of words) are missing cells. A multinomial block draws one count per
-        row. For a binary column with a threshold (`binarize`), a 1 is drawn as the threshold plus 1 and a 0 as the
-        threshold.
+        columns (the model does not know the order of words) are missing cells. Numbers of a column of integers are
+        rounded. The total of a row of counts (multinomial) is drawn from a Poisson distribution with the mean total of
+        the class, because the model knows only the mean; a Dirichlet-multinomial draws the total of a training row. For
+        a binary column with a threshold (`binarize`), a 1 is drawn as the threshold plus 1 and a 0 as the threshold.
 
         >>> from sunrise import NaiveBayes
         >>> model = NaiveBayes().fit({"hair": ["long", "short"] * 9, "n": [0.5, 2.5] * 9}, ["a", "b"] * 9)
@@ -152,8 +156,13 @@ class GenerativeMixin(PredictionMixin):
 
     def _as_table(self, columns: dict[Any, Any]) -> Any:
         """Return sampled columns in the kind of table that the model was fitted to."""
-        library = self._model.schema.library
-        return columns if library is None else write.frame(library, columns)
+        schema = self._model.schema
+        if schema.library is None:
+            return columns
+        types = {name: choice.type for name, choice in zip(schema.names, schema.choices, strict=True)}
+        return write.frame(
+            schema.library, columns, types={k: own for k, own in types.items() if own is not None}
+        )
 
     def mutual_information(self, *, per_row: bool = False) -> Floats:
         """Return the mutual information of each column and the class in bits, computed from the fitted statistics.

@@ -46,8 +46,9 @@ class NaiveBayes(GenerativeMixin, ReliabilityMixin, WordsMixin, SummaryMixin):
         ("mle"), or no point estimate: "predictive" integrates the parameters out, which gives, for example, Student's t
         distributions for Gaussian columns.
     unseen : {"reserve", "ignore", "error"}, default="reserve"
-        Treatment of a category in predict that did not occur in fit: "reserve" gives the category the posterior
-        probability of one additional category, "ignore" skips the cell, "error" raises a ValueError.
+        Treatment of a category in predict that did not occur in fit: "reserve" gives the category the same
+        probability in every class, so that it is evidence for no class, "ignore" skips the cell, "error" raises a
+        ValueError.
     calibrate : {"auto", "columns", "temperature"} or None, default="auto"
         Calibrate the probabilities on leave-one-out scores of the training rows, with an offset for each class and
         either one weight for each column ("columns") or one weight for all columns ("temperature", which also fits an
@@ -100,7 +101,7 @@ class NaiveBayes(GenerativeMixin, ReliabilityMixin, WordsMixin, SummaryMixin):
     >>> from sunrise import NaiveBayes
     >>> table = {"height": [1.62, 1.71, 1.93, 1.88, None], "hair": ["long", "long", "short", None, "long"]}
     >>> model = NaiveBayes().fit(table, ["a", "a", "b", "b", "a"])
-    >>> model.predict({"height": 1.9, "hair": "bald"})
+    >>> model.predict({"height": 1.9, "hair": None})
     array(['b'], dtype='<U1')
     """
 

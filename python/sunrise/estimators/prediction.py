@@ -19,6 +19,7 @@ from sunrise.data.labels import encode_labels, is_name, label_column
 from sunrise.data.weights import weights
 from sunrise.engines import array
 from sunrise.estimators.base import Estimator
+from sunrise.families.readers import Unusable
 from sunrise.inference.explain import Explanation
 from sunrise.inference.linear_form import LinearForm
 from sunrise.model.encode_rows import count_unusable, encode_rows
@@ -126,27 +127,27 @@ class PredictionMixin(ClassifierMixin, Estimator):  # type: ignore[misc]
         refuse_cell(type(self).__name__, names, error.args, model.supports[0])
 
     def check(self, X: Any) -> Any:
-        """Return the number of missing cells and of cells with unseen categories per column, without predicting.
+        """Return the number of cells per column that the model cannot use, without predicting.
+
+        Cells are missing, hold a category that did not occur in fit (unseen), or are impossible under the family of the
+        column, as a negative amount is under a log-normal. If the family was chosen automatically, impossible cells
+        count as missing in predict; if it was given, predict raises an error.
 
         The result is a frame of the same library as X, or a dict by column if X is not a frame.
 
         >>> from sunrise import NaiveBayes
         >>> model = NaiveBayes().fit({"hair": ["long", "short", "long"]}, ["a", "b", "a"])
         >>> model.check({"hair": ["bald", None, "long"]})
-        {'hair': {'missing': 1, 'unseen': 1}}
+        {'hair': {'missing': 1, 'unseen': 1, 'impossible': 0}}
         """
         self._require_fitted()
         table = self._read_table(X, fitting=False)
         counts = count_unusable(table, self._model)
         names = self._columns()
         if table.library is None:
-            return {names[j]: {"missing": m, "unseen": u} for j, (m, u) in counts.items()}
-        columns = {
-            "column": [names[j] for j in counts],
-            "missing": [m for m, _ in counts.values()],
-            "unseen": [u for _, u in counts.values()],
-        }
-        return write.frame(table.library, columns)
+            return {names[j]: unusable._asdict() for j, unusable in counts.items()}
+        columns = {kind: [getattr(own, kind) for own in counts.values()] for kind in Unusable._fields}
+        return write.frame(table.library, {"column": [names[j] for j in counts]} | columns)
 
     def explain(self, X: Any, columns: Any = None) -> Explanation:
         """Return the contribution of every column to the score of every class; the sum is the joint log score.

@@ -96,8 +96,9 @@ class ReliabilityMixin(LearningMixin):
 
         The parameters are drawn `n_draws` times from their posterior. Class probabilities are drawn, too, if they were
         estimated from the data (under a uniform prior). The interval has equal tails and refers to the calibrated
-        probability; the calibration itself is kept fixed. Columns without a conjugate posterior (gamma, beta, von
-        Mises, text scored by "odds" or "complement") use their point estimates.
+        probability; the calibration itself is kept fixed. Kernel densities draw the shares of their training values and
+        of the pooled density from a Dirichlet distribution (Bayesian bootstrap) and keep their bandwidths. Columns
+        without a posterior (gamma, beta, von Mises, text scored by "odds" or "complement") use their point estimates.
 
         Returns
         -------

@@ -280,7 +280,7 @@ class SummaryMixin(Estimator):
         >>> from sunrise import NaiveBayes
         >>> model = NaiveBayes().fit({"hair": ["long", "short", "long"]}, ["a", "b", "a"])
         >>> model.parameters_["hair"]["long"]
-        array([0.6 , 0.25])
+        array([0.625     , 0.27777778])
         """
         self._fitted_model("parameters_")
         names = self._columns()

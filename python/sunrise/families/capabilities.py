@@ -147,6 +147,8 @@ class Candidate(_Base):
     cost_power: ClassVar[int] = 0
     #: In which order the rules by type are asked; None if no rule by type chooses this family.
     rule_order: ClassVar[int | None] = None
+    #: True in `fixed_families_` of a model that chose the family by score: cells outside the support are missing.
+    lenient: bool = False
 
     @classmethod
     def reason_by_type(cls, profile: ColumnProfile) -> str | None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -47,8 +47,12 @@ class Categorical(Smoothed, Candidate, Family):
     Levels have any names; a level is possible if any class has it or the data type declares it. With
     `coded` cells are codes 0, 1, 2, ..., and all codes up to the largest are possible. `min_categories` is the minimum
     number of possible levels. Any other level is unseen: unseen="ignore" skips the column, "reserve" gives unseen
-    levels the probability of one additional level, "error" raises; None uses the setting of the model. A missing
-    cell is skipped; with missing="level" it counts as one more level.
+    levels the same probability in every class, "error" raises; None uses the setting of the model. A missing cell is
+    skipped; with missing="level" it counts as one more level.
+
+    The reserved probability of a column with n observed cells (of all classes) and K possible levels is
+    rho = alpha / (n + (K + 1) alpha); the K levels share the rest, 1 - rho, in each class. rho is a number that
+    `resolve` takes from the data, and 0 for maximum likelihood.
     """
 
     name = "categorical"
@@ -61,6 +65,8 @@ class Categorical(Smoothed, Candidate, Family):
     unseen: str | None = None
     missing: str = "ignore"
     coded: bool = False
+    #: Probability of an unseen level in every column, once it is taken from the data.
+    reserved: Any = field(default=None, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -120,39 +126,58 @@ class Categorical(Smoothed, Candidate, Family):
             level = np.array(by_level, dtype=float)[None, :]
         return level, other
 
+    def resolve(self, stats: Counts, again: bool = False) -> Self:
+        """Return the family with alpha and the probability of an unseen level as numbers."""
+        family = super().resolve(stats, again)
+        if self.reserved is not None and again:
+            return family
+        return family.with_settings(reserved=family._unseen_probability(stats))
+
+    def _unseen_probability(self, stats: Counts) -> Floats:
+        """Probability of an unseen level, one number per column; 0 unless unseen="reserve"."""
+        if self.unseen != "reserve":
+            return np.zeros(stats.n_columns)
+        level, other = (pseudo.mean(axis=0, keepdims=True) for pseudo in self._pseudo_counts(stats))
+        n_cells = stats.by_column(stats.weight).sum(axis=0)
+        known = n_cells + stats.by_column(level)[0] + other[0] * self._n_unobserved(stats)
+        # A column without levels is not known, so that any number will do.
+        reserved = np.divide(other[0], known + other[0], out=np.zeros(stats.n_columns), where=known > 0)
+        return np.asarray(reserved)
+
+    def _log_reserved(self, stats: Counts) -> tuple[Floats, Floats]:
+        """Log probabilities, per column, that a level is unseen and that it is one of the possible levels."""
+        reserved = self._unseen_probability(stats) if self.reserved is None else self.reserved
+        return log(reserved), np.log1p(-reserved)
+
     def _display_order(self, stats: Counts, j: int) -> list[int]:
         """Positions of the levels of a column in natural order (numbers by value, text alphabetically)."""
         levels = stats.levels(j)
         return sorted(range(len(levels)), key=lambda k: natural(str(levels[k])))
 
     def _dirichlet(self, stats: Counts, j: int, counts: Floats) -> Dirichlet:
-        """Dirichlet(counts + pseudo-counts) of the levels in natural order, with one more entry if unseen="reserve"."""
-        level, other = self._pseudo_counts(stats)
+        """Dirichlet(counts + pseudo-counts) of the levels in natural order."""
+        level, _ = self._pseudo_counts(stats)
         first, order = stats.offsets[j], self._display_order(stats, j)
-        cells = (
-            counts[:, first : first + len(order)][:, order] + level[:, first : first + len(order)][:, order]
-        )
-        if self.unseen == "reserve":
-            cells = np.concatenate([cells, np.broadcast_to(other[:, j : j + 1], (len(cells), 1))], axis=1)
-        return Dirichlet(cells)
+        at = first + np.array(order, dtype=np.intp)
+        return Dirichlet(counts[:, at] + level[:, at])
 
     def posterior_of(self, stats: Counts, j: int, class_weight: Floats) -> Dirichlet:
-        """Posterior of the levels in the order of `describe`, with one more entry if unseen="reserve"."""
+        """Posterior of the levels in the order of `describe`, given that a cell has one of them."""
         return self._dirichlet(stats, j, stats.weight)
 
     def prior_of(self, stats: Counts, j: int) -> Dirichlet:
-        """Prior of the levels: alpha for each, with one more entry if unseen="reserve"."""
+        """Prior of the levels: alpha for each."""
         return self._dirichlet(stats, j, np.zeros_like(stats.weight)).common
 
     def _n_unobserved(self, stats: Counts) -> Integers:
-        """Number of possible levels of every column that no row holds: other codes, and one if unseen="reserve"."""
+        """Number of possible levels of every column that are not among the levels of the statistics: other codes."""
         least = 0 if self.min_categories is None else np.asarray(self.min_categories)
         observed = np.diff(stats.offsets)
         possible = stats.top + 1 if self.coded else observed
-        return np.asarray(np.maximum(possible, least) - observed + (self.unseen == "reserve"))
+        return np.asarray(np.maximum(possible, least) - observed)
 
     def log_evidence(self, stats: Counts, class_weight: Floats | None = None) -> Floats:
-        """Log marginal likelihood of the levels (Dirichlet-multinomial); NaN if an alpha is 0."""
+        """Log marginal likelihood of the levels (Dirichlet-multinomial x (1 - rho) per cell); NaN if an alpha is 0."""
         level, other = self._pseudo_counts(stats)
         total = stats.by_column(level + np.zeros_like(stats.weight)) + other * self._n_unobserved(stats)
         if self.estimate == "mle":
@@ -161,7 +186,8 @@ class Categorical(Smoothed, Candidate, Family):
         proper = ~(empty | ((other <= 0) & (self._n_unobserved(stats) > 0)))
         with np.errstate(invalid="ignore"):
             gains = stats.by_column(log_rising(level + np.zeros_like(stats.weight), stats.weight))
-            evidence = gains - log_rising(total, stats.by_column(stats.weight))
+            n_cells = stats.by_column(stats.weight)
+            evidence = gains - log_rising(total, n_cells) + n_cells * self._log_reserved(stats)[1]
         return np.where(proper, evidence, np.nan)
 
     def log_prior_density(self, stats: Counts, class_weight: Floats) -> float:
@@ -184,7 +210,8 @@ class Categorical(Smoothed, Candidate, Family):
     def params(self, stats: Counts, class_weight: Floats) -> CategoricalParams:
         """Log probabilities of the levels."""
         rest = self._n_unobserved(stats)
-        sizes = np.asarray(np.diff(stats.offsets) + rest - (self.unseen == "reserve"), dtype=np.int64)
+        sizes = np.asarray(np.diff(stats.offsets) + rest, dtype=np.int64)
+        log_unseen, log_possible = self._log_reserved(stats)
         level, other = self._pseudo_counts(stats)
         weight, column = stats.weight + level, stats.column
         other = np.broadcast_to(other, (len(stats.rows), stats.n_columns))
@@ -199,10 +226,10 @@ class Categorical(Smoothed, Candidate, Family):
         total = stats.by_column(weight) + other * rest
         # Without counts and pseudo-counts all levels have the same probability.
         empty = total == 0
-        log_total = log(np.where(empty, np.maximum(sizes + (self.unseen == "reserve"), 1), total))
+        log_total = log(np.where(empty, np.maximum(sizes, 1), total)) - log_possible
         log_level = log(np.where(empty[:, column], 1.0, weight)) - log_total[:, column]
         log_other = log(np.where(empty, 1.0, other)) - log_total
-        log_unseen = log_other if self.unseen == "reserve" else np.zeros_like(log_other)
+        log_unseen = np.broadcast_to(log_unseen if self.unseen == "reserve" else 0.0, log_other.shape)
         known = stats.by_column(stats.rows).sum(axis=0) > 0
         return CategoricalParams(stats, sizes, log_level, log_other, log_unseen, known)
 
@@ -252,7 +279,7 @@ class Categorical(Smoothed, Candidate, Family):
             for where in zip(*np.nonzero(on_boundary), strict=True):
                 cells[where] = self._log_share_at_boundary(stats, *(a[where] for a in arguments))
         fitted = (rows >= 0) & (own - w >= -1e-9 * own)
-        return np.where(fitted, cells, np.nan)
+        return np.where(fitted, cells + self._log_reserved(stats)[1][j], np.nan)
 
     def _log_share_at_boundary(self, stats: Counts, c: int, at: int, j: int, after: float) -> float:
         """Log probability of a level with concentration `after`, if the mode of the Dirichlet is on the boundary."""
@@ -281,13 +308,14 @@ class Categorical(Smoothed, Candidate, Family):
         )
 
     def outcomes(self, params: CategoricalParams) -> list[Floats]:
-        """Log probabilities of the observed levels, and of all other possible levels together."""
+        """Log probabilities of the observed levels, of all other possible levels together, and of an unseen level."""
         columns, counts = [], params.counts
         n_observed = np.diff(counts.offsets)
-        rest = (params.sizes - n_observed) + (self.unseen == "reserve")
+        rest = params.sizes - n_observed
         for j, (first, n) in enumerate(zip(counts.offsets, n_observed, strict=False)):
-            others = params.log_other[:, j : j + 1] + log(rest[j])
-            columns.append(np.concatenate([params.log_level[:, first : first + n], others], axis=1))
+            parts = [params.log_level[:, first : first + n], params.log_other[:, j : j + 1] + log(rest[j])]
+            parts += [params.log_unseen[:, j : j + 1]] if self.unseen == "reserve" else []
+            columns.append(np.concatenate(parts, axis=1))
         return columns
 
     def sample_parameters(
@@ -299,11 +327,11 @@ class Categorical(Smoothed, Candidate, Family):
         cells = rng.gamma(np.tile(stats.weight + level, (n, 1)))
         rest = rng.gamma(np.tile(other * self._n_unobserved(stats) + np.zeros((len(stats.rows), 1)), (n, 1)))
         draws = Counts(stats.offsets, stats.codes, np.zeros((shape, 0), np.int64), cells)
-        total = draws.by_column(cells) + rest
+        total = (draws.by_column(cells) + rest) / np.exp(self._log_reserved(stats)[1])
         log_level = log(cells) - log(total)[:, stats.column]
         log_other = log(rest / np.maximum(self._n_unobserved(stats), 1)) - log(total)
         point = self.params(stats, class_weight)
-        log_unseen = log_other if self.unseen == "reserve" else np.zeros_like(log_other)
+        log_unseen = np.tile(point.log_unseen, (n, 1))
         return point._replace(log_level=log_level, log_other=log_other, log_unseen=log_unseen)
 
     def sample(self, params: CategoricalParams, y: Codes, rng: np.random.Generator) -> Floats:

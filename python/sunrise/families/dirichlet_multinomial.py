@@ -12,7 +12,7 @@ from sunrise._common.arrays import Codes, Floats, Integers, Mask
 from sunrise._common.warnings import NotConvergedWarning, alert
 from sunrise.families.base import Family, Problem
 from sunrise.families.left_out import Cells, RowsLeftOut
-from sunrise.families.multinomial import log_multinomial_coefficient
+from sunrise.families.multinomial import draw_counts, log_multinomial_coefficient
 from sunrise.families.readers import ROWS
 from sunrise.forms.polya import Polya
 from sunrise.numerics import polya
@@ -43,6 +43,9 @@ class DirichletMultinomialParams(NamedTuple):
 
     alpha: Floats
     known: Mask
+    #: Totals of the training rows, and the weight of the rows of each class with each total, for drawn rows.
+    totals: Integers
+    total_weight: Floats
 
 
 @dataclass(frozen=True)
@@ -122,7 +125,11 @@ class DirichletMultinomial(Family):
     def params(self, stats: Counts, class_weight: Floats) -> DirichletMultinomialParams:
         """The alphas, estimated from the counts of counts unless the family is resolved."""
         alpha = self.resolve(stats).alpha
-        return DirichletMultinomialParams(alpha, alpha.any(axis=0))
+        totals, weight = stats.levels(stats.n_columns - 1), stats.weight[:, stats.offsets[-2] :]
+        weight = np.where(weight.any(axis=1, keepdims=True), weight, weight.sum(axis=0))
+        if not weight.any():  # alphas that were given without rows: drawn rows have one count
+            totals, weight = np.ones(1, np.int64), np.ones((len(alpha), 1))
+        return DirichletMultinomialParams(alpha, alpha.any(axis=0), totals, weight)
 
     def log_prior_density(self, stats: Counts, class_weight: Floats) -> float:
         """0 for maximum likelihood alphas; NaN if a background is mixed in."""
@@ -197,11 +204,17 @@ class DirichletMultinomial(Family):
         )
 
     def sample(self, params: DirichletMultinomialParams, y: Codes, rng: np.random.Generator) -> Floats:
-        """Rows with a total of 1, because the model has no distribution of the total."""
-        total = params.alpha.sum(axis=1, keepdims=True)
-        theta = np.divide(params.alpha, total, out=np.zeros_like(params.alpha), where=total > 0)
-        drawn = [rng.multinomial(1, theta[c]) * (total[c] > 0) for c in y]
-        return np.array(drawn, dtype=float).reshape(len(y), theta.shape[1])
+        """Draw rows of counts: the total of a training row of the class, shares ~ Dirichlet(alpha), then the counts."""
+        alpha, up_to = params.alpha[y], np.cumsum(params.total_weight, axis=1)[y]
+        at = (rng.random((len(y), 1)) * up_to[:, -1:] >= up_to).sum(axis=1) if len(y) else y
+        shares = rng.standard_gamma(alpha)
+        # Gamma numbers of very small alphas are 0: the limit is a row with one column only.
+        for i in np.flatnonzero((shares.sum(axis=1) == 0) & (alpha.sum(axis=1) > 0)):
+            shares[i, rng.choice(alpha.shape[1], p=alpha[i] / alpha[i].sum())] = 1.0
+        known = shares.any(axis=1)
+        drawn = np.zeros(shares.shape)
+        drawn[known] = draw_counts(params.totals[at[known]], shares[known], rng)
+        return drawn
 
     def describe(self, params: DirichletMultinomialParams) -> list[dict[str, Floats]]:
         """The alphas of the columns."""

@@ -14,6 +14,7 @@ from sunrise.families.capabilities import Candidate
 from sunrise.families.left_out import CellsLeftOut
 from sunrise.forms.base import Form
 from sunrise.forms.kernel_density import Bounds, Density, Sums
+from sunrise.forms.kernel_draws import DrawnDensities
 from sunrise.forms.pointwise import Pointwise
 from sunrise.numerics.bandwidth import bandwidth, given_bandwidth
 from sunrise.numerics.quadrature import merge_points
@@ -46,8 +47,8 @@ class KernelParams(NamedTuple):
     known: Mask
     values: Values
     prior: Pooled
-    #: How often the classes are repeated, for draws of parameters (the density has no posterior).
-    copies: int = 1
+    #: Draws of the densities from their posterior, with as many classes for each draw; else None.
+    draws: DrawnDensities | None = None
 
 
 @dataclass(frozen=True)
@@ -245,6 +246,8 @@ class Kernel(Candidate, Family):
 
     def form(self, params: KernelParams) -> Form:
         """Log of the density; the kernels of the classes serve the pooled density, too, if the values are the same."""
+        if (draws := params.draws) is not None:
+            return Pointwise(lambda x: draws.cells(x[:, 0, :]))
         values, width = self._transformed(params.values), params.bandwidth
         pooled, n_classes = params.prior, len(params.n)
         if pooled.values is values or (self.bounds.log and pooled.values.has_values_of(values)):
@@ -262,7 +265,7 @@ class Kernel(Candidate, Family):
         share = np.where(values.sizes > 0, share, 0.0)
         empty = params.n == 0
         prior = empty.astype(float) if self.estimate == "mle" else np.ones_like(params.n)
-        density = Density(
+        return Density(
             Sums(values, width, self.bounds),
             share.T,
             prior.T,
@@ -270,9 +273,6 @@ class Kernel(Candidate, Family):
             params.known,
             np.ones(len(params.known)),
         )
-        if params.copies == 1:
-            return density
-        return Pointwise(lambda x: np.tile(density.cells(x[:, 0, :]), (1, params.copies, 1)))
 
     def kept(self, stats: Values, j: int) -> str:
         """What the model keeps of column j: training values, points of a compressed density, or nodes of the grid."""
@@ -294,7 +294,7 @@ class Kernel(Candidate, Family):
     def left_out(self, stats: Values, params: KernelParams, row_weight: Floats | None) -> CellsLeftOut:
         """Remove the kernel of a cell from its class; the pooled density is not changed."""
         stats.require_values()
-        form: Any = self.form(params._replace(copies=1))
+        form: Any = self.form(params)
         return CellsLeftOut(lambda x, c, j, w: self._score_without(stats, form, x, c, j, w))
 
     def _score_without(
@@ -332,8 +332,10 @@ class Kernel(Candidate, Family):
     def sample_parameters(
         self, stats: Values, n: int, rng: np.random.Generator, class_weight: Floats
     ) -> KernelParams:
-        """Repeat the density n times, because it has no posterior."""
-        return self.params(stats, class_weight)._replace(copies=n)
+        """Draw the shares of the values and of the pooled density from their Dirichlet posterior."""
+        params = self.params(stats, class_weight)
+        density: Any = self.with_settings(estimate="mean").form(params)
+        return params._replace(draws=DrawnDensities.draw(density, n, rng))
 
     def log_base_measure(self, x: Floats) -> Floats:
         """Log of the derivative of the kernels' scale: the Jacobian of log(x - lower), else 0."""

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import gammaln
 
-from sunrise._common.arrays import Codes, Floats, Mask
+from sunrise._common.arrays import Codes, Floats, Integers, Mask
 from sunrise.data.profile import ColumnProfile
 from sunrise.families.base import Family
 from sunrise.families.capabilities import Candidate, Conjugate
@@ -34,6 +34,17 @@ class MultinomialParams(NamedTuple):
     known: Mask
     #: Posterior to integrate over, with estimate="predictive"; else None.
     posterior: Dirichlet | None = None
+    #: Mean total of a row of each class, for drawn rows.
+    mean_total: Floats | None = None
+
+
+def mean_totals(stats: Sums, counts: Floats, class_weight: Floats) -> Floats:
+    """Mean total of the rows of each class; a class without rows has the mean of all classes."""
+    shared = stats.observed_weight.shape[1] == 1
+    n = np.broadcast_to(stats.observed_weight[:, 0] if shared else class_weight, len(counts))
+    total = counts.sum(axis=1)
+    pooled = total.sum() / n.sum() if n.sum() > 0 else 0.0
+    return np.asarray(np.divide(total, n, out=np.full(len(counts), pooled), where=n > 0))
 
 
 def complete_counts(stats: Sums, class_weight: Floats) -> Floats:
@@ -73,6 +84,14 @@ def score_without_counts(family: Smoothed, counts: Floats, left: Floats, rows: C
     scores = rows.by_row(rows.x * log(after)) - length * log(np.where(empty, 1.0, total))
     equal = -length * np.log(counts.shape[1])
     return np.where(empty, np.nan if above else equal, scores)
+
+
+def draw_counts(total: Integers, shares: Floats, rng: np.random.Generator) -> Floats:
+    """Draw a row of counts with each of these totals and shares (rows x columns)."""
+    if shares.size == 0:
+        return np.zeros(shares.shape)
+    shares = shares / shares.sum(axis=1, keepdims=True)
+    return rng.multinomial(total, shares).astype(float)
 
 
 def log_multinomial_coefficient(x: Floats) -> Floats:
@@ -147,7 +166,7 @@ class Multinomial(Smoothed, Conjugate, Candidate, Family):
         counts = complete_counts(stats, class_weight)
         log_theta = log_shares(counts, self.alpha, stats.known, self.estimate)
         predictive = Dirichlet(counts + self.alpha.value) if self.estimate == "predictive" else None
-        return MultinomialParams(log_theta, stats.known, predictive)
+        return MultinomialParams(log_theta, stats.known, predictive, mean_totals(stats, counts, class_weight))
 
     def left_out(self, stats: Sums, params: Any, row_weight: Floats | None) -> RowsLeftOut:
         """Subtract the counts of a row from the shares of its class."""
@@ -189,18 +208,18 @@ class Multinomial(Smoothed, Conjugate, Candidate, Family):
         """Draw the shares from their Dirichlet posterior."""
         theta = np.full((n * len(stats.x), stats.x.shape[1]), -np.inf)
         theta[:, stats.known] = log(stack_draws(self.posterior(stats, class_weight).sample(n, rng)))
-        return MultinomialParams(theta, stats.known)
+        mean_total = mean_totals(stats, complete_counts(stats, class_weight), class_weight)
+        return MultinomialParams(theta, stats.known, mean_total=np.tile(mean_total, n))
 
     def outcomes(self, params: MultinomialParams) -> Floats:
         """Log probabilities that one counted item is not, or is, of this column."""
         return np.stack([log(1.0 - np.exp(params.log_theta)), params.log_theta], axis=2)
 
     def sample(self, params: MultinomialParams, y: Codes, rng: np.random.Generator) -> Floats:
-        """Rows with a total of 1, because the model has no distribution of the total."""
+        """Draw rows of counts: the total is Poisson with the mean total of the class, as only the mean is known."""
         theta = np.exp(params.log_theta)
-        return np.array([rng.multinomial(1, theta[c]) for c in y], dtype=float).reshape(
-            len(y), theta.shape[1]
-        )
+        mean = np.ones(len(theta)) if params.mean_total is None else params.mean_total
+        return draw_counts(rng.poisson(mean[y]), theta[y], rng)
 
     def describe(self, params: MultinomialParams) -> list[dict[str, Floats]]:
         """Shares of the columns in the counts."""

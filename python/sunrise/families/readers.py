@@ -8,16 +8,17 @@ single columns combine to those of a block, and how cells are shown.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
 from sunrise import _native
 from sunrise._common.arrays import Codes, Floats, Labels, Mask
-from sunrise._common.warnings import UnseenLevelsWarning, alert
 from sunrise.data.blocks import Block, ColumnsBlock, DenseBlock, LevelsBlock
 from sunrise.data.column import Column, Levels
 from sunrise.data.errors import refuse_cell, refuse_text, refuse_unseen_level
+from sunrise.data.findings import Findings, Found
 from sunrise.data.frame import Frame
 from sunrise.data.levels import MISSING, cell_of, level_names, name_of
 from sunrise.numerics.bin_edges import find_cuts
@@ -57,8 +58,18 @@ class Scoring(NamedTuple):
     lenient: Mask
     n_jobs: int | None
     who: str
+    #: Takes notes of cells that the model cannot use.
+    findings: Findings
     #: True if encoded levels are dropped after they were read: the table is not read again.
     release: bool = False
+
+
+class Unusable(NamedTuple):
+    """How many cells of a column are missing, hold unseen levels, or are impossible under the family."""
+
+    missing: int
+    unseen: int
+    impossible: int
 
 
 class Reader(ABC):
@@ -129,10 +140,13 @@ class Reader(ABC):
         """Why a fitted block of this family says nothing about the class; None if it does, or if that is plain."""
         return None
 
-    def count_unusable(self, column: Column, family: Any, form: Any, lookup: Any, at: int) -> tuple[int, int]:
-        """Return how many cells of a column are missing, and how many hold unseen levels."""
+    def count_unusable(self, column: Column, family: Any, form: Any, lookup: Any, at: int) -> Unusable:
+        """Return how many cells of a column are missing, hold unseen levels, or are impossible under the family."""
         x = numbers(column, family).numbers()
-        return int(np.isnan(x).sum()), int(form.unseen(at, x).sum())
+        impossible = outside(x, family.support)
+        return Unusable(
+            int(np.isnan(x).sum()), int((form.unseen(at, x) & ~impossible).sum()), int(impossible.sum())
+        )
 
     def to_cells(self, x: Floats, lookup: Any, at: int, kind: str, whole: bool) -> list[Any]:
         """Turn drawn numbers into cells of the column's own type."""
@@ -155,7 +169,9 @@ class NumberReader(Reader):
 
     def score_block(self, table: Frame, family: Any, scoring: Scoring) -> Block:
         """The columns of the block; cells that an automatically chosen family cannot have are missing."""
-        return tolerant(number_block(table, scoring.columns, family), family.support, scoring.lenient)
+        block = number_block(table, scoring.columns, family)
+        names = [table.names[j] for j in scoring.columns]
+        return tolerant(block, family, scoring.lenient, names, scoring.findings)
 
 
 class LevelReader(Reader):
@@ -177,7 +193,9 @@ class LevelReader(Reader):
         for column, positions in zip(columns, scoring.lookup, strict=True):
             own, unseen = self._positions(column, family, positions, scoring.n_jobs, scoring.who)
             if unseen is not None and positions:
-                self._mind_unseen(column.name, family, unseen)
+                if family.unseen == "error":
+                    refuse_unseen_level(column.name, unseen.example, unseen.row)
+                scoring.findings.unseen.append(unseen)
             codes.append(own)
             if scoring.release:
                 column.release_levels()
@@ -193,7 +211,7 @@ class LevelReader(Reader):
 
     def _positions(
         self, column: Column, family: Any, positions: LevelPositions, n_jobs: int | None, who: str
-    ) -> tuple[Codes, Unseen | None]:
+    ) -> tuple[Codes, Found | None]:
         names, codes = levels(column, family.missing == "level", n_jobs, who)
         beyond = len(positions)
         to = np.array([positions.get(name, beyond) for name in names], np.int32)
@@ -206,27 +224,16 @@ class LevelReader(Reader):
         row = int(np.argmax(unseen))
         shown = column.display_value(row)
         example = MISSING if shown is None else name_of(shown)
-        return codes, Unseen(int(unseen.sum()), int((codes >= 0).sum()), example, row)
+        return codes, Found(column.name, int(unseen.sum()), int((codes >= 0).sum()), example, row)
 
-    def _mind_unseen(self, name: Any, family: Any, unseen: Unseen) -> None:
-        """Raise for unseen levels if the user asked for that; warn if most cells are unseen."""
-        if family.unseen == "error":
-            refuse_unseen_level(name, unseen.example, unseen.row)
-        if unseen.present > 1 and unseen.cells > unseen.present / 2:
-            alert(
-                f"column {name!r}: {unseen.cells} of {unseen.present} cells hold levels that did not occur in fit, "
-                f"such as {unseen.example!r}. Is it the same column, with the same spelling?",
-                UnseenLevelsWarning,
-            )
-
-    def count_unusable(self, column: Column, family: Any, form: Any, lookup: Any, at: int) -> tuple[int, int]:
+    def count_unusable(self, column: Column, family: Any, form: Any, lookup: Any, at: int) -> Unusable:
         """Missing cells, and cells with levels that did not occur in fit."""
         _, unseen = self._positions(column, family, lookup[at], None, "check")
         missing = int((column.levels.codes < 0).sum())
         cells = 0 if unseen is None else unseen.cells
         if family.missing == "level" and MISSING not in lookup[at]:
             cells -= missing  # they are counted as missing
-        return missing, cells
+        return Unusable(missing, cells, 0)
 
     def to_cells(self, x: Floats, lookup: Any, at: int, kind: str, whole: bool) -> list[Any]:
         """Levels by name, as the type of cell that they were."""
@@ -282,18 +289,9 @@ class BinReader(Reader):
         columns = zip(table.read_all(scoring.columns), family.cuts, strict=True)
         return LevelsBlock(tuple(cuts.bins(finite(column, family, scoring.who)) for column, cuts in columns))
 
-    def count_unusable(self, column: Column, family: Any, form: Any, lookup: Any, at: int) -> tuple[int, int]:
+    def count_unusable(self, column: Column, family: Any, form: Any, lookup: Any, at: int) -> Unusable:
         """Missing cells; every number has a bin."""
-        return int(np.isnan(numbers(column, family).numbers()).sum()), 0
-
-
-class Unseen(NamedTuple):
-    """How many cells of a column hold unseen levels, how many are present, and one example with its row."""
-
-    cells: int
-    present: int
-    example: str
-    row: int
+        return Unusable(int(np.isnan(numbers(column, family).numbers()).sum()), 0, 0)
 
 
 #: Numbers, column by column.
@@ -338,17 +336,33 @@ def number_block(table: Frame, columns: tuple[int, ...], family: Any) -> Block:
     return ColumnsBlock(tuple(numbers(column, family) for column in table.read_all(columns)), table.n_rows)
 
 
-def tolerant(block: Block, support: Support, lenient: Mask) -> Block:
-    """Return the block with cells outside the support missing, in the columns where that is allowed."""
+def outside(x: Floats, support: Support) -> Mask:
+    """Return the mask of finite cells that are not in the support."""
+    if support.above is not None:  # any number is read as 0 or 1
+        return np.zeros(x.shape, bool)
+    beyond = (x < support.lowest) | (x > support.highest)
+    if support.whole:
+        beyond |= x != np.floor(x)
+    return np.asarray(beyond & np.isfinite(x))
+
+
+def tolerant(block: Block, family: Any, lenient: Mask, names: Sequence[Any], findings: Findings) -> Block:
+    """Return the block with impossible cells missing, in the columns where that is allowed, and take note of them."""
+    support = family.support
     bounded = support.whole or np.isfinite(support.lowest) or np.isfinite(support.highest)
     if not (bounded and lenient.any()):
         return block
     x = block.numbers()
-    outside = (x < support.lowest) | (x > support.highest)
-    if support.whole:
-        outside |= x != np.floor(x)
-    outside &= np.isfinite(x) & lenient
-    return DenseBlock(np.where(outside, np.nan, x)) if outside.any() else block
+    cells = outside(x, support) & lenient
+    if not cells.any():
+        return block
+    found = []
+    for j in np.flatnonzero(cells.any(axis=0)).tolist():
+        row, present = int(np.argmax(cells[:, j])), int((~np.isnan(x[:, j])).sum())
+        of = f"{family.name} ({support.text})"
+        found.append(Found(names[j], int(cells[:, j].sum()), present, f"{x[row, j]:g}", row, of))
+    findings.note_impossible(found, np.asarray(cells.any(axis=1)))
+    return DenseBlock(np.where(cells, np.nan, x))
 
 
 def plain_levels(column: Column, n_jobs: int | None, who: str) -> Levels:

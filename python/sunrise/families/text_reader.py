@@ -12,7 +12,7 @@ from sunrise._common.threads import threads
 from sunrise.data.blocks import Block, WordsBlock
 from sunrise.data.column import Column
 from sunrise.data.frame import Frame
-from sunrise.families.readers import Fitting, Reader, Scoring
+from sunrise.families.readers import Fitting, Reader, Scoring, Unusable
 from sunrise.text.counter import Counted
 from sunrise.text.hashed import named_by_hash
 from sunrise.text.vocabulary import Vocabulary
@@ -67,9 +67,9 @@ class TextReader(Reader):
         """The vocabulary of the fit."""
         return cast(Vocabulary, stats.vocabulary or Vocabulary(stats.words))
 
-    def count_unusable(self, column: Column, family: Any, form: Any, lookup: Any, at: int) -> tuple[int, int]:
-        """Number of missing documents; a document is never unseen, so the second number is 0."""
-        return sum(column.display_value(row) is None for row in range(column.n_rows)), 0
+    def count_unusable(self, column: Column, family: Any, form: Any, lookup: Any, at: int) -> Unusable:
+        """Number of missing documents; a document is never unseen or impossible."""
+        return Unusable(sum(column.display_value(row) is None for row in range(column.n_rows)), 0, 0)
 
 
 TEXT = TextReader()

@@ -13,7 +13,6 @@ left out.)
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
@@ -22,7 +21,6 @@ import numpy as np
 
 from sunrise import engines
 from sunrise._common.arrays import Codes, Floats, Positions
-from sunrise._common.warnings import UnseenLevelsWarning
 from sunrise.data.blocks import Batch, Block
 from sunrise.data.frame import Frame
 from sunrise.families.base import Family
@@ -100,9 +98,7 @@ class LabelledRows:
 
     def _read(self, table: Frame) -> Rows:
         """Return the cells and weights of the rows of a table."""
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UnseenLevelsWarning)
-            batch, _ = encode_rows(table, self._labelled_model)
+        batch, _ = encode_rows(table, self._labelled_model)
         weight = self._accumulator.weight
         return Rows(batch, np.ones(batch.n_rows) if weight is None else weight)
 

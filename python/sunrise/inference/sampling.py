@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from sunrise._common.arrays import Codes
+from sunrise.data.types import ColumnType
 from sunrise.model.fitted import FittedModel
 
 
@@ -23,8 +24,11 @@ def sample_rows(model: FittedModel, y: Codes, rng: np.random.Generator) -> dict[
         x = family.sample(params, codes, rng)
         for i, j in enumerate(part.columns):
             if params.known[i]:
-                cells = family.reader.to_cells(
-                    x[:, i], model.lookups[k], i, choices[j].kind, family.support.whole
-                )
-                columns[names[j]] = cells
+                own = choices[j].type or ColumnType()
+                drawn, whole = x[:, i], family.support.whole
+                if family.reader.is_numeric:
+                    drawn = own.round(drawn, family.support.lowest, family.support.highest)
+                    whole = whole or own.integers is not None
+                cells = family.reader.to_cells(drawn, model.lookups[k], i, choices[j].kind, whole)
+                columns[names[j]] = own.to_cells(cells)
     return columns

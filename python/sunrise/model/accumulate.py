@@ -13,6 +13,7 @@ from sunrise._common.arrays import Codes, Floats, Labels, Positions
 from sunrise.data.blocks import Block, LevelsBlock, Rows
 from sunrise.data.column import Column
 from sunrise.data.errors import refuse_cell
+from sunrise.data.findings import Findings
 from sunrise.data.frame import Frame
 from sunrise.families.base import Family
 from sunrise.families.readers import plain_levels, tolerant
@@ -76,7 +77,9 @@ class Accumulator:
         `ready` holds the statistics of columns whose family was just chosen and which were computed for that. Where it
         is None, the schema is older than the table: cells that an automatically chosen family cannot have are missing.
         """
-        blocks = [self._part(table, part, schema, ready) for part in schema.parts]
+        findings = Findings()
+        blocks = [self._part(table, part, schema, ready, findings) for part in schema.parts]
+        findings.warn()
         return self._stats(blocks, self._asleep(table, schema))
 
     def learn(self, columns: Sequence[Column], choices: Sequence[Choice]) -> list[Choice]:
@@ -90,7 +93,9 @@ class Accumulator:
         family, has_few_cells = family.reader.learn(family, column, self)
         return replace(choice, family=family, is_uninformed=choice.is_uninformed or has_few_cells)
 
-    def _part(self, table: Frame, part: Part, schema: Schema, ready: dict[int, Any] | None) -> Any:
+    def _part(
+        self, table: Frame, part: Part, schema: Schema, ready: dict[int, Any] | None, findings: Findings
+    ) -> Any:
         """The statistics of a block of columns."""
         family, columns, reader = part.family, part.columns, part.family.reader
         one_by_one = self.releases_levels and not reader.is_numeric and not reader.own_block
@@ -99,11 +104,13 @@ class Accumulator:
             own = [known[j] if j in known else self._levels(table, j, family, schema) for j in columns]
             return own[0] if len(own) == 1 else type(own[0]).concatenate(own)
         block = reader.fit_block(table, columns, family, self)
-        if ready is None and reader.is_plain:
-            block = tolerant(block, family.support, schema.lenient(part))
+        names = [table.names[j] for j in columns] if table.is_named or len(columns) < 1000 else table.names
+        if reader.is_plain:
+            # A family that was just chosen accepts every cell of its column.
+            lenient = schema.lenient(part, given=ready is not None)
+            block = tolerant(block, family, lenient, names, findings)
         if self.sample is not None:
             self._note(table, columns, schema, block)
-        names = [table.names[j] for j in columns] if table.is_named or len(columns) < 1000 else table.names
         statistics = self.accumulate(block, family.terms, family.fit_support, names)
         return statistics.without_empty() if reader.own_block else statistics
 

@@ -6,8 +6,9 @@ from typing import Any, Protocol
 
 from sunrise.data.align import align
 from sunrise.data.blocks import Batch
+from sunrise.data.findings import Findings
 from sunrise.data.frame import Frame
-from sunrise.families.readers import Scoring
+from sunrise.families.readers import Scoring, Unusable
 from sunrise.forms.base import Form
 from sunrise.model.schema import Part, Schema
 from sunrise.model.settings import Settings
@@ -37,21 +38,22 @@ def encode_rows(table: Frame, model: Model, release: bool = False) -> tuple[Batc
     """Return one block of cells for every block of the model, and the table with the model's columns in order.
 
     With `release` encoded levels are dropped once they are read, which saves memory if the table is not read again.
+    Cells that the model cannot use are noted in the batch; `batch.findings.warn()` tells the user.
     """
     table = align(table, model.schema, model.settings.who)
-    if table.block is not None and model.schema.is_matrix and not model.schema.choices[0].is_lenient:
-        return Batch(table.n_rows, (table.block,)), table
-    blocks = []
+    block = table.block if table.block is not None and model.schema.is_matrix else None
+    if block is not None and not model.schema.lenient(model.parts[0]).any():
+        return Batch(table.n_rows, (block,)), table
+    blocks, findings = [], Findings()
     for k, part in enumerate(model.parts):
-        scoring = Scoring(
-            part.columns, model.lookups[k], model.schema.lenient(part), model.n_jobs, model.settings.who
-        )
+        own, who = model.schema.lenient(part), model.settings.who
+        scoring = Scoring(part.columns, model.lookups[k], own, model.n_jobs, who, findings, release)
         blocks.append(part.family.reader.score_block(table, part.family, scoring))
-    return Batch(table.n_rows, tuple(blocks)), table
+    return Batch(table.n_rows, tuple(blocks), findings), table
 
 
-def count_unusable(table: Frame, model: Model) -> dict[int, tuple[int, int]]:
-    """Missing cells and cells with unseen levels, for every column that the model uses."""
+def count_unusable(table: Frame, model: Model) -> dict[int, Unusable]:
+    """Numbers of cells that the model cannot use, for every column that the model uses."""
     table, counts = align(table, model.schema, model.settings.who), {}
     for k, part in enumerate(model.parts):
         for at, j in enumerate(part.columns):

@@ -12,7 +12,9 @@ from typing import Any
 import numpy as np
 
 from sunrise._common.arrays import Labels, Mask
+from sunrise.data.types import ColumnType
 from sunrise.families.base import FAMILIES, Family
+from sunrise.families.capabilities import Candidate
 
 
 @dataclass(frozen=True)
@@ -38,6 +40,9 @@ class Choice:
     #: Kind of the cells: "number", "bool" or "level".
     kind: str = "number"
 
+    #: Type of the cells, for drawn rows.
+    type: ColumnType | None = field(default=None, compare=False)
+
     #: True if there were too few data for an informed choice.
     is_uninformed: bool = False
     #: True if the column is left out only because all of its cells were equal or missing: it may wake up.
@@ -58,8 +63,13 @@ class Choice:
 
     @property
     def is_lenient(self) -> bool:
-        """True if the family was chosen by score: cells that it cannot have then count as missing."""
-        return bool(self.scores)
+        """True if the family was chosen by score, here or in another model: impossible cells then count as missing."""
+        return bool(self.scores) or self.is_given_lenient
+
+    @property
+    def is_given_lenient(self) -> bool:
+        """True if the family was given as `fixed_families_` of a model that had chosen it by score."""
+        return isinstance(self.family, Candidate) and self.family.lenient
 
     @property
     def description(self) -> str:
@@ -116,8 +126,14 @@ class Schema:
             together = self.choices[part.columns[0]].block is not None
             if part.family.reader.learns:
                 given |= {name: part.family.select_columns([at]) for at, name in enumerate(names)}
+            elif together:
+                given[names] = part.family
             else:
-                given |= {names: part.family} if together else dict.fromkeys(names, part.family)
+                lenient = self.lenient(part)
+                given |= {
+                    name: part.family.with_settings(lenient=True) if lenient[at] else part.family
+                    for at, name in enumerate(names)
+                }
         left_out = (
             name for name, choice in zip(self.names, self.choices, strict=True) if choice.family is None
         )
@@ -141,11 +157,15 @@ class Schema:
         choices = tuple(changed.get(j, choice) for j, choice in enumerate(self.choices))
         return replace(self, choices=choices)
 
-    def lenient(self, part: Part) -> Mask:
-        """Return the mask of columns of a block whose family was chosen by score."""
-        if (only := _common_choice(self.choices)) is not None:
-            return np.full(len(part.columns), only.is_lenient)
-        return np.array([self.choices[j].is_lenient for j in part.columns])
+    def lenient(self, part: Part, given: bool = False) -> Mask:
+        """Return the mask of columns of a block whose impossible cells count as missing.
+
+        With `given` only columns whose family came from `fixed_families_`, none whose family was just chosen.
+        """
+        only = _common_choice(self.choices)
+        choices = [self.choices[j] for j in part.columns] if only is None else [only]
+        own = [choice.is_given_lenient if given else choice.is_lenient for choice in choices]
+        return np.array(own if only is None else own * len(part.columns), dtype=bool)
 
     @cached_property
     def is_matrix(self) -> bool:

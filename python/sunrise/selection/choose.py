@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from sunrise.data.frame import Frame
+from sunrise.data.types import type_of
 from sunrise.model.accumulate import Accumulator
 from sunrise.model.schema import Choice, given_choices
 from sunrise.model.settings import Settings
@@ -31,7 +32,8 @@ def choose_families(
     for j, column in columns.items():
         known: Any = choices[j]
         asleep = known.family is None and known.is_uninformed  # constant or empty: it may wake up
-        choices[j] = replace(known, kind=column.kind, declared=column.declared, asleep=asleep)
+        own = None if column.source is None else type_of(column.source)
+        choices[j] = replace(known, kind=column.kind, declared=column.declared, asleep=asleep, type=own)
     every = [columns.get(j) for j in range(len(given))]
     return accumulator.learn(every, [choices[j] for j in range(len(given))]), ready  # type: ignore[misc,arg-type]
 

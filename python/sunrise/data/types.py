@@ -1,0 +1,80 @@
+"""The types of training columns, so that drawn cells can have the same types.
+
+A type is described without objects of the data frame library: a model can be unpickled where the library is missing.
+"""
+
+from __future__ import annotations
+
+import datetime
+import re
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sunrise._common.arrays import Floats
+from sunrise.data.columns import library_of
+from sunrise.data.levels import name_of
+
+#: Seconds of the units of durations; Python has microseconds at best.
+_SECONDS = {"D": 86400.0, "h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3}
+
+
+@dataclass(frozen=True)
+class ColumnType:
+    """The type of a column: the name of a pandas type, or a narwhals type for polars and pyarrow."""
+
+    dtype: Any = None
+    #: Smallest and largest number of a column of integers; None for other columns.
+    integers: tuple[int, int] | None = None
+    #: For durations: the number of seconds of their unit; None for other columns.
+    unit: float | None = None
+    #: Declared categories in order, by level name; None for other columns.
+    categories: dict[str, Any] | None = None
+    is_ordered: bool = False
+
+    def round(self, x: Floats, lowest: float, highest: float) -> Floats:
+        """Round numbers of a column of integers, within the type and within the support of the family."""
+        if self.integers is None:
+            return x
+        low, high = max(self.integers[0], np.ceil(lowest)), min(self.integers[1], np.floor(highest))
+        return np.clip(np.rint(x), low, high)
+
+    def to_cells(self, cells: list[Any]) -> list[Any]:
+        """Turn level names into categories, and seconds into durations."""
+        if self.categories is not None:
+            return [self.categories.get(cell, cell) for cell in cells]
+        if (unit := self.unit) is not None:
+            ticks = [None if cell is None else round(cell / unit) for cell in cells]
+            return [None if n is None else datetime.timedelta(seconds=n * unit) for n in ticks]
+        return cells
+
+
+def type_of(source: Any) -> ColumnType:
+    """Return the type of a column: of a series of any library, of an array, or of a dtype of NumPy."""
+    dtype = getattr(source, "dtype", getattr(source, "type", source))
+    name, library = str(dtype), library_of(source)
+    categories = getattr(dtype, "categories", None)
+    values = None if categories is None else {name_of(value): value for value in categories}
+    bits = re.match(r"(u?)int(8|16|32|64)\b", name.lower())
+    integers = None
+    if bits:
+        limits = np.iinfo(bits[0])
+        integers = int(limits.min), int(limits.max)
+    unit = None
+    if name.lower().startswith(("timedelta", "duration")):
+        named = re.search(r"\[(\w+)\]|time_unit='(\w+)'", name)
+        unit = _SECONDS.get((named[1] or named[2]) if named else "us", 1e-6)
+    own: Any = name if library == "pandas" else None
+    if library in ("polars", "pyarrow"):
+        own = _narwhals_type(source)
+    return ColumnType(own, integers, unit, values, bool(getattr(dtype, "ordered", False)))
+
+
+def _narwhals_type(source: Any) -> Any:
+    """Return the narwhals type of a polars series or a pyarrow array; None if there is none."""
+    import narwhals.stable.v2 as nw
+
+    if hasattr(source, "type") and not hasattr(source, "chunks"):  # a pyarrow array that is not chunked
+        return None
+    return nw.from_native(source, series_only=True).dtype
