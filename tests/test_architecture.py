@@ -33,7 +33,7 @@ ORDER = {
     "model": "settings schema calibration_weights class_prior accumulate fitted encode_rows score",
     "inference": "scores leave_one_out optimise calibration em decisions explain intervals linear_form posteriors "
     "sampling",
-    "selection": "rules by_score choose duplicates mutual_information",
+    "selection": "rules density distinct row_scores decide by_score choose duplicates mutual_information",
     "estimators": "base constraints fitted_attribute given_parameters learning prediction reliability generative "
     "summary naive_bayes single_family bernoulli_nb categorical_nb complement_nb dirichlet_multinomial_nb gaussian_nb "
     "kernel_nb multinomial_nb poisson_nb text_nb selector",

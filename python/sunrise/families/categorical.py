@@ -78,7 +78,7 @@ class Categorical(Smoothed, Candidate, Family):
             return f"{profile.distinct} categories{profile.numbers_text}"
         return (
             f"{profile.distinct} different whole numbers"
-            if profile.whole and profile.distinct <= 20
+            if profile.has_few_values
             else None
         )
 

@@ -29,7 +29,6 @@ from sunrise.inference.scores import LooScore, accuracy_and_loss
 from sunrise.model.class_prior import log_share_without
 from sunrise.model.fitted import FittedModel
 from sunrise.model.score import block_scores, by_row, row_factors, score_rows
-from sunrise.numerics.special import log_sum_exp
 from sunrise.statistics.base import NeverSeenError
 from sunrise.statistics.terms import LEVEL, X
 
@@ -115,7 +114,7 @@ class LeaveOneOut:
             )
         if n_impossible:
             impossible = np.isneginf(total).all(axis=1)
-            values[impossible] = self._prior(impossible)
+            values[impossible] = self.log_prior_of_rows(impossible)
         for i in np.flatnonzero(refit | self.is_only_row_of_class).tolist():
             values[i] = self._refit_row(i, factors)
         if (absent := w == 0).any():  # rows that are not in the statistics are scored by the whole model
@@ -138,34 +137,6 @@ class LeaveOneOut:
         for at in np.flatnonzero(refit & self._is_removable[rows]).tolist():
             scores[at] = self._refit_cells(int(positions[at]), k)
         return scores
-
-    def column_scores(self) -> list[float]:
-        """Return the mean leave-one-out log-probability of the classes under each single column, in schema order.
-
-        NaN for columns that the model leaves out.
-        """
-        model, n_classes = self.model, len(self.model.classes)
-        weight = np.where(
-            self.is_only_row_of_class, 0.0, np.ones(self.batch.n_rows) if self.weight is None else self.weight
-        )
-        total = np.full(len(model.schema.names), np.nan)
-        if not weight.any():
-            return total.tolist()
-        log_prior = self._prior(slice(None))
-        for k, part in enumerate(model.parts):
-            columns = list(part.columns)
-            total[columns] = 0.0
-            step = max(1, array.PIECE // max(1, len(columns) * n_classes))
-            for start in range(0, self.batch.n_rows, step):
-                rows = slice(start, min(start + step, self.batch.n_rows))
-                y, prior, here = self.y[rows], log_prior[rows], weight[rows, None]
-                scores = np.moveaxis(self.cells(k, rows) + prior[:, :, None], 1, 2)
-                impossible = np.asarray(np.isneginf(scores).all(axis=2))
-                scores = np.where(impossible[..., None], prior[:, None, :], scores)
-                own_scores = np.take_along_axis(scores, y[:, None, None].astype(np.intp), axis=2)[:, :, 0]
-                log_p = own_scores - log_sum_exp(scores, axis=2)
-                total[columns] += (np.where(here > 0, log_p, 0.0) * here).sum(axis=0)
-        return (total / weight.sum()).tolist()  # type: ignore[no-any-return]
 
     def block(self, k: int) -> Floats:
         """Return the uncalibrated scores of block k, rows x classes."""
@@ -320,7 +291,7 @@ class LeaveOneOut:
             total += apply_weight(cells, weights).sum(axis=1) * (factors[k][i] if k in factors else 1.0)
             impossible += (counts * (weights > 0)).sum(axis=1)
         score = array.forbid(total[None], impossible[None])
-        return np.asarray(array.log_normalise(score, self._prior(slice(i, i + 1)), "log_proba")[0][0])
+        return np.asarray(array.log_normalise(score, self.log_prior_of_rows(slice(i, i + 1)), "log_proba")[0][0])
 
     def _refit_cells_and_impossible(self, i: int, k: int) -> tuple[Floats, Floats]:
         """Return the scores of the columns of block k for row i, and the number of impossible cells, without the row.
@@ -345,7 +316,7 @@ class LeaveOneOut:
             return cells, np.zeros_like(cells)
         return cells, form.impossible.cells(x)[0].reshape(views).sum(axis=2)
 
-    def _prior(self, rows: Any) -> Floats:
+    def log_prior_of_rows(self, rows: Any) -> Floats:
         """Return the leave-one-out log class prior of some rows, without calibration offsets, rows x classes."""
         model, y, w = self.model, self.y[rows], self.fitted_weight[rows]
         prior = np.tile(model.log_class_prior, (len(y), 1))
@@ -393,7 +364,7 @@ class LeaveOneOut:
         weight = np.ones(len(log_proba)) if self.weight is None else self.weight
         use = (weight > 0) & ~self.is_only_row_of_class
         rest = self.y[use], weight[use]
-        of_model, of_prior = (accuracy_and_loss(log_p, *rest) for log_p in (log_proba[use], self._prior(use)))
+        of_model, of_prior = (accuracy_and_loss(log_p, *rest) for log_p in (log_proba[use], self.log_prior_of_rows(use)))
         return LooScore(
             *of_model, *of_prior, int(use.sum()), int((self.is_only_row_of_class & (weight > 0)).sum())
         )

@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from sunrise._common.warnings import NoColumnsWarning, alert
 from sunrise.data.frame import Frame
 from sunrise.model.accumulate import Accumulator
 from sunrise.model.schema import Choice, given_choices
 from sunrise.model.settings import Settings
-from sunrise.selection.by_score import choose_by_score
+from sunrise.selection.by_score import choose_by_score, has_few_cells
 from sunrise.selection.rules import choose_by_type
 
 
@@ -25,13 +26,35 @@ def choose_families(
     ready: dict[int, Any] = {}
     for j, choice in choices.items():
         if choice is None:
-            choices[j], statistics = choose_by_type(j, columns[j], accumulator)
+            by_type, statistics = choose_by_type(j, columns[j], accumulator)
+            if j in by_score and by_type.family is not None and has_few_cells(accumulator, columns[j]):
+                reason = f"{by_type.reason}; too few rows to compare families"
+                by_type = replace(by_type, reason=reason, is_uninformed=True)
+            choices[j] = by_type
             if statistics is not None:
                 ready[j] = statistics
+    _warn_without_columns(table, choices, given, len(accumulator.codes))
     for j, column in columns.items():
         choices[j] = replace(choices[j], kind=column.kind, declared=column.declared)  # type: ignore[type-var]
     every = [columns.get(j) for j in range(len(given))]
     return accumulator.learn(every, [choices[j] for j in range(len(given))]), ready  # type: ignore[misc,arg-type]
+
+
+def _warn_without_columns(
+    table: Frame, choices: dict[int, Choice | None], given: list[Choice | None], n_rows: int
+) -> None:
+    """Warn if all columns are left out, unless the user left all of them out or there is only one row."""
+    used = any(choice is not None and choice.family is not None for choice in choices.values())
+    chosen = [j for j, choice in enumerate(given) if choice is None]
+    if used or not chosen or n_rows < 2:
+        return
+    reason = choices[chosen[0]].reason.removeprefix("left out: ")  # type: ignore[union-attr]
+    columns = f"all {len(choices)} columns are left out, for example" if len(choices) > 1 else "column"
+    alert(
+        f"No column is used, so every row gets the class prior: {columns} {table.names[chosen[0]]!r} ({reason}). "
+        "Pass families= to use a column nevertheless.",
+        NoColumnsWarning,
+    )
 
 
 def _open_columns(families: Any, table: Frame, given: list[Choice | None]) -> list[int]:
