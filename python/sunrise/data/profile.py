@@ -54,7 +54,9 @@ class ColumnProfile:
     @property
     def has_few_values(self) -> bool:
         """True for two whole numbers, or for up to 20, each of them in at least four cells on average."""
-        return self.whole and (self.distinct <= 2 or (self.distinct <= 20 and 4 * self.distinct <= self.cells))
+        return self.whole and (
+            self.distinct <= 2 or (self.distinct <= 20 and 4 * self.distinct <= self.cells)
+        )
 
     @property
     def counts(self) -> bool:

@@ -28,7 +28,7 @@ from sunrise.model.encode_rows import encode_rows
 from sunrise.model.fitted import FittedModel
 from sunrise.model.schema import Choice, Schema, named_family
 from sunrise.model.settings import Settings
-from sunrise.selection.choose import choose_families
+from sunrise.selection.choose import choose_families, warn_without_columns
 from sunrise.selection.duplicates import ColumnSample, describe_pairs
 from sunrise.selection.rules import choose_for_sparse
 from sunrise.statistics.base import NeverSeenError
@@ -73,6 +73,7 @@ class LearningMixin(Estimator):
             settings = self._checked_settings()
             rows = self._read_rows(settings, X, y, sample_weight, fitting=True)
             schema, stats = self._first_statistics(settings, rows, find_duplicates=True)
+            warn_without_columns(schema, rows.table.n_rows)
             for name in ("_fixed", "_model", "selected_", "loo_score_", "em_"):
                 self.__dict__.pop(name, None)
             if rows.accumulator.labels is not None:

@@ -220,8 +220,8 @@ class Density:
         """Return the score of every cell, rows x classes x columns; a missing cell (NaN) adds 0."""
         scores = np.zeros((len(x), self.prior.shape[1], x.shape[1]))
         if self.plain:
-            for j in np.flatnonzero(self.known):
-                scores[:, :, j] = np.where(np.isnan(x[:, j])[:, None], 0.0, self.column(int(j), x[:, j]))
+            for k in np.flatnonzero(self.known).tolist():
+                scores[:, :, k] = np.where(np.isnan(x[:, k])[:, None], 0.0, self.column(k, x[:, k]))
             return apply_weight(scores, self.weight)
         # All columns and classes in one call, because a call costs as much as hundreds of cells.
         columns, rows = np.nonzero(~np.isnan(x.T) & self.known[:, None])
@@ -230,8 +230,8 @@ class Density:
         for start in range(0, len(rows), step):
             i, j = rows[start : start + step], columns[start : start + step]
             u = self.sums.bounds.to_scale(x[i, j])
-            c = np.repeat(np.arange(n_sums), len(u))
-            logs = self.sums.log_sums(c, np.tile(j, n_sums), np.tile(u, n_sums)).reshape(n_sums, -1).T
+            sums = np.repeat(np.arange(n_sums), len(u))
+            logs = self.sums.log_sums(sums, np.tile(j, n_sums), np.tile(u, n_sums)).reshape(n_sums, -1).T
             common = log_sum_exp(logs + log(self.share)[j], axis=1)[:, None]
             smoothed = np.logaddexp(logs[:, :n_classes], common + log(self.prior)[j])
             scores[i, :, j] = smoothed - np.log(self.total)[j]

@@ -291,7 +291,9 @@ class LeaveOneOut:
             total += apply_weight(cells, weights).sum(axis=1) * (factors[k][i] if k in factors else 1.0)
             impossible += (counts * (weights > 0)).sum(axis=1)
         score = array.forbid(total[None], impossible[None])
-        return np.asarray(array.log_normalise(score, self.log_prior_of_rows(slice(i, i + 1)), "log_proba")[0][0])
+        return np.asarray(
+            array.log_normalise(score, self.log_prior_of_rows(slice(i, i + 1)), "log_proba")[0][0]
+        )
 
     def _refit_cells_and_impossible(self, i: int, k: int) -> tuple[Floats, Floats]:
         """Return the scores of the columns of block k for row i, and the number of impossible cells, without the row.
@@ -364,7 +366,8 @@ class LeaveOneOut:
         weight = np.ones(len(log_proba)) if self.weight is None else self.weight
         use = (weight > 0) & ~self.is_only_row_of_class
         rest = self.y[use], weight[use]
-        of_model, of_prior = (accuracy_and_loss(log_p, *rest) for log_p in (log_proba[use], self.log_prior_of_rows(use)))
+        log_probabilities = log_proba[use], self.log_prior_of_rows(use)
+        of_model, of_prior = (accuracy_and_loss(log_p, *rest) for log_p in log_probabilities)
         return LooScore(
             *of_model, *of_prior, int(use.sum()), int((self.is_only_row_of_class & (weight > 0)).sum())
         )

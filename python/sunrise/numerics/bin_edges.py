@@ -84,13 +84,14 @@ class Cuts:
         edges, bins = np.array(self.edges), self.bins(x)
         inner = -np.log(np.diff(edges)) if len(edges) > 1 else np.empty(0)
         density = np.append(np.append(0.0, inner), 0.0)[bins]
-        bounds, reach = self.bounds, 0.5 * self.gap
-        for is_outer, distance, extent, beside in (
-            (bins == 0, edges[0] - x, edges[0] - bounds[0] + reach, edges[-1] - edges[0]),
-            (bins == len(edges), x - edges[-1], bounds[-1] + reach - edges[-1], edges[-1] - edges[0]),
+        widths = (edges[-1] - edges[0], self.high - self.low, abs(edges[0]), 1.0)
+        for is_outer, distance, extent in (
+            (bins == 0, edges[0] - x, edges[0] - self.low),
+            (bins == len(edges), x - edges[-1], self.high - edges[-1]),
         ):
-            if not extent > 0:  # no range of its own: all of the bin is a tail
-                scale = next(width for width in (beside, abs(edges[0]), 1.0) if width > 0)
+            extent += 0.5 * self.gap
+            if not extent > 0:  # no data: all of the bin is a tail
+                scale = next(width for width in widths if width > 0)
                 own = -distance / scale - np.log(scale)
             else:
                 scale = extent / np.log1p(m)
@@ -107,7 +108,7 @@ class Cuts:
         scale = width / np.log1p(m)
         beyond = np.abs(x - 0.5 * (self.low + self.high)) - 0.5 * width
         tail = np.log(0.5 * share / scale) - beyond / scale
-        return np.where(beyond <= 0, np.log((1.0 - share) / width), tail)
+        return np.asarray(np.where(beyond <= 0, np.log((1.0 - share) / width), tail))
 
     @property
     def bounds(self) -> Floats:

@@ -8,7 +8,7 @@ from typing import Any
 from sunrise._common.warnings import NoColumnsWarning, alert
 from sunrise.data.frame import Frame
 from sunrise.model.accumulate import Accumulator
-from sunrise.model.schema import Choice, given_choices
+from sunrise.model.schema import BY_USER, Choice, Schema, given_choices
 from sunrise.model.settings import Settings
 from sunrise.selection.by_score import choose_by_score, has_few_cells
 from sunrise.selection.rules import choose_by_type
@@ -33,26 +33,23 @@ def choose_families(
             choices[j] = by_type
             if statistics is not None:
                 ready[j] = statistics
-    _warn_without_columns(table, choices, given, len(accumulator.codes))
     for j, column in columns.items():
         choices[j] = replace(choices[j], kind=column.kind, declared=column.declared)  # type: ignore[type-var]
     every = [columns.get(j) for j in range(len(given))]
     return accumulator.learn(every, [choices[j] for j in range(len(given))]), ready  # type: ignore[misc,arg-type]
 
 
-def _warn_without_columns(
-    table: Frame, choices: dict[int, Choice | None], given: list[Choice | None], n_rows: int
-) -> None:
+def warn_without_columns(schema: Schema, n_rows: int) -> None:
     """Warn if all columns are left out, unless the user left all of them out or there is only one row."""
-    used = any(choice is not None and choice.family is not None for choice in choices.values())
-    chosen = [j for j, choice in enumerate(given) if choice is None]
-    if used or not chosen or n_rows < 2:
+    names, choices = schema.names, schema.choices
+    if schema.parts or n_rows < 2 or all(choice.reason == BY_USER for choice in choices):
         return
-    reason = choices[chosen[0]].reason.removeprefix("left out: ")  # type: ignore[union-attr]
-    columns = f"all {len(choices)} columns are left out, for example" if len(choices) > 1 else "column"
+    j = next(j for j, choice in enumerate(choices) if choice.reason != BY_USER)
+    columns = f"all {len(names)} columns are left out, for example" if len(names) > 1 else "column"
+    reason = choices[j].reason.removeprefix("left out: ")
     alert(
-        f"No column is used, so every row gets the class prior: {columns} {table.names[chosen[0]]!r} ({reason}). "
-        "Pass families= to use a column nevertheless.",
+        f"No column is used, so every row gets the class prior: {columns} {names[j]!r} ({reason}). Pass families= to "
+        "use a column nevertheless.",
         NoColumnsWarning,
     )
 

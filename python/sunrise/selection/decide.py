@@ -32,7 +32,9 @@ class Decision(NamedTuple):
     reason: str
 
 
-def decide(names: Sequence[str], of_class: Floats, of_cell: Floats, prior: Floats, weight: Floats) -> Decision:
+def decide(
+    names: Sequence[str], of_class: Floats, of_cell: Floats, prior: Floats, weight: Floats
+) -> Decision:
     """Choose among candidates, the simplest first; scores are rows x candidates, in nats."""
     gain, error = mean_and_error(of_class - prior[:, None], weight)
     informative = bool((gain > ABOVE_PRIOR * error + _ROUNDING).any())

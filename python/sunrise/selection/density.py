@@ -63,9 +63,10 @@ def lattice_terms(
     terms = np.zeros(x.shape)
     if not family.reader.is_numeric:  # levels have the probability of their gap
         return terms - np.log(np.where(gaps > 0, gaps, 1.0))
-    if isinstance(family, Discrete) and not family.support.whole:
+    is_whole = family.support.whole
+    if isinstance(family, Discrete) and not is_whole:
         return terms
-    least = 1.0 if family.support.whole else 0.0
+    least = 1.0 if is_whole else 0.0
     own_values = {j: own for j, own in enumerate(frequent) if own is not None and gaps[j] > least}
     if not own_values:
         return terms

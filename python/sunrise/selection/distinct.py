@@ -22,7 +22,7 @@ _FEW, _MANY_ROWS = 0.25, 500
 
 @dataclass(frozen=True)
 class DistinctValues:
-    """The distinct values of a column in order (the last one is NaN if cells are missing), and the value of each row."""
+    """The distinct values of a column in order (the last is NaN if cells are missing), and the value of each row."""
 
     values: Floats
     place: Positions
@@ -76,7 +76,9 @@ class Cells:
             groups, of_row = np.unique(y, return_inverse=True)
             classes, weights = groups, None
         else:
-            kinds, first, of_row = np.unique(np.stack([y, weight]), axis=1, return_index=True, return_inverse=True)
+            kinds, first, of_row = np.unique(
+                np.stack([y, weight]), axis=1, return_index=True, return_inverse=True
+            )
             of_row, classes, weights = of_row.ravel(), y[first], weight[first]
             groups = kinds.T
         tables = [_count_pairs(of_row, column, len(groups)) for column in columns]

@@ -31,7 +31,9 @@ class RowScores(NamedTuple):
 def row_scores(loo: LeaveOneOut, cells: Cells, columns: Sequence[DistinctValues]) -> RowScores:
     """Return the scores of cells under each single column of a model, whose batch has the same cells."""
     model, n_rows, n_classes = loo.model, loo.batch.n_rows, len(loo.model.classes)
-    row_weight = np.where(loo.is_only_row_of_class, 0.0, np.ones(n_rows) if loo.weight is None else loo.weight)
+    row_weight = np.where(
+        loo.is_only_row_of_class, 0.0, np.ones(n_rows) if loo.weight is None else loo.weight
+    )
     log_prior = loo.log_prior_of_rows(slice(None))
     of_class, of_cell = np.zeros(cells.x.shape), np.zeros(cells.x.shape)
     for k, part in enumerate(model.parts):
