@@ -1,9 +1,10 @@
-"""Choose the family of a numeric column by score: the candidate that predicts the class best.
+"""Choose the family of a numeric column by score: how well it predicts the class and describes the column.
 
 Families are compared by their one-column conditional score, sum_i log P(y_i | x_ij, all rows but i). It does not
-depend on units or on the measure, so densities, bins and point masses can be compared. Columns are independent given
-the class, so all columns are tried together, one family after the other, on a bounded sample of rows. A hash of the
-rows' content draws the sample, so the order of rows does not matter.
+depend on units or on the measure, so densities, bins and point masses can be compared. Density and simplicity decide
+between families that predict the class equally well, see `decide.py`. Columns are independent given the class, so all
+families of all columns are tried together, as columns of one model, on a bounded sample of rows. A hash of the rows'
+content draws the sample, so the order of rows does not matter.
 """
 
 from __future__ import annotations

@@ -46,13 +46,11 @@ def decide(
     if not informative:
         best = "best density" if at == np.argmax(density) else "simplest of the best densities"
         return Decision(at, f"says nothing about the class beyond chance; {best}")
-    text = f"gains {gain[at]:.3f} nats per row over the class prior"
-    other = max((k for k in range(len(names)) if k != at), key=lambda k: gain[k], default=None)
-    if other is None:
-        return Decision(at, text)
+    text = f"{gain[at]:.3f} nats per row above the prior"
+    other = max((k for k in range(len(names)) if k != at), key=lambda k: gain[k])
     more, its_error = mean_and_error(of_class[:, [at]] - of_class[:, [other]], weight)
-    word = "more" if more[0] >= 0 else "less"
-    text += f", {abs(more[0]):.3f} (+-{its_error[0]:.3f}) {word} than {names[other]}"
+    side = "above" if more[0] >= 0 else "below"
+    text += f", {abs(more[0]):.3f}+-{its_error[0]:.3f} {side} {names[other]}"
     if more[0] < 0:
         text += "; better density" if density[at] > density[other] else "; simpler"
     return Decision(at, text)

@@ -21,7 +21,7 @@ from sunrise.numerics.special import log_sum_exp
 _MOST_PLACES = 6
 #: Number of values of a column whose probability is integrated: the most frequent ones.
 _MOST_VALUES = 64
-#: Log densities that differ by less than this within a gap are integrated with three points, others with _FINE points.
+#: Log densities that differ by less than this within a gap are averaged over three points, others over _FINE points.
 _SMOOTH, _FINE = 0.3, 21
 #: Middle half of the values in gaps, above which the density is taken as constant within a gap.
 _WIDE = 50.0
@@ -99,31 +99,26 @@ def frequent_values(values: Floats, times: Integers, gap: float) -> Floats | Non
 def _terms_of_values(family: Any, form: Any, values: Floats, gaps: Floats) -> Floats:
     """Return log(P / gap) - log f(x) of values (NaN is no value), values x classes x columns."""
     centre = _log_density(family, form, values)
-    if family.support.whole:
-        most = int(min(gaps.max(), _FINE))
-        offsets = np.linspace(-0.5, 0.5, most + 1 + most % 2)
-        weights = np.ones(len(offsets))
-        weights[[0, -1]] = 0.5
-    else:
-        offsets, weights = np.array([-0.5, 0.0, 0.5]), np.array([1.0, 4.0, 1.0])
-    inside = _log_densities(family, form, values, gaps, offsets)
+    steep, log_p = np.ones(len(gaps), bool), centre
     if not family.support.whole:
+        three = _log_densities(family, form, values, gaps, np.array([-0.5, 0.0, 0.5]))
         with np.errstate(invalid="ignore"):
-            steep = ~(np.abs(inside - centre) < _SMOOTH).all(axis=(0, 1, 2))
-        if steep.any():
-            fine = (np.arange(_FINE) + 0.5) / _FINE - 0.5
-            there = _log_densities(family, form, np.where(steep, values, np.nan), gaps, fine)
-            total = log_sum_exp(there, axis=0) - np.log(_FINE)
-    log_p = log_sum_exp(inside + np.log(weights / weights.sum())[:, None, None, None], axis=0)
-    if not family.support.whole and steep.any():
-        log_p = np.where(steep, total, log_p)
+            steep = ~(np.abs(three - centre) < _SMOOTH).all(axis=(0, 1, 2))
+        log_p = log_sum_exp(three + np.log([[[[1.0]]], [[[4.0]]], [[[1.0]]]]), axis=0) - np.log(6.0)
+    if steep.any():
+        offsets = (np.arange(_FINE) + 0.5) / _FINE - 0.5
+        fine = _log_densities(family, form, np.where(steep, values, np.nan), gaps, offsets)
+        log_p = np.where(steep, log_sum_exp(fine, axis=0) - np.log(_FINE), log_p)
     log_p = np.minimum(log_p, -np.log(gaps))  # a spike within the gap has probability 1
     with np.errstate(invalid="ignore"):
         return np.where(np.isfinite(centre), log_p - centre, 0.0)
 
 
 def _log_densities(family: Any, form: Any, values: Floats, gaps: Floats, offsets: Floats) -> Floats:
-    """Return log densities at offsets, in gaps, from the values: offsets x values x classes x columns."""
+    """Return log densities at offsets (in gaps) from the values, of counts at the nearest whole number.
+
+    The result is offsets x values x classes x columns.
+    """
     places = (values + gaps * offsets[:, None, None]).reshape(-1, values.shape[1])
     if family.support.whole:
         places = np.rint(places)
