@@ -85,8 +85,13 @@ def choose_by_score(
 
 def _has_enough_rows(labelled: Accumulator) -> bool:
     """True if at least two classes have enough rows to compare families by."""
-    codes = labelled.codes if labelled.weight is None else labelled.codes[labelled.weight > 0]
-    return int((np.bincount(codes, minlength=2) >= FEWEST_OF_CLASS).sum()) >= 2
+    rows = np.bincount(labelled.codes, _times(labelled.weight), 2)
+    return int((rows >= FEWEST_OF_CLASS).sum()) >= 2
+
+
+def _times(weight: Floats | None) -> Floats | None:
+    """Return how often rows count: by their weight, but at least once if it is above 0."""
+    return None if weight is None else np.maximum(weight, weight > 0)
 
 
 def has_few_cells(accumulator: Accumulator, column: Column) -> bool:
@@ -96,8 +101,8 @@ def has_few_cells(accumulator: Accumulator, column: Column) -> bool:
     labelled = accumulator if accumulator.labels is None else accumulator.labelled
     if not _has_enough_rows(labelled):
         return True
-    weight = 1.0 if accumulator.weight is None else np.maximum(accumulator.weight, accumulator.weight > 0)
-    return float((~np.isnan(column.numbers()) * weight).sum()) < FEWEST_CELLS
+    observed, times = ~np.isnan(column.numbers()), _times(accumulator.weight)
+    return float(observed.sum() if times is None else times[observed].sum()) < FEWEST_CELLS
 
 
 class Pair(NamedTuple):

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from sunrise._common.arrays import Codes, Floats, Integers
+from sunrise._common.arrays import Codes, Floats, Integers, Mask
 from sunrise.families.capabilities import Discrete
 from sunrise.numerics.special import log_sum_exp
 
@@ -99,11 +99,12 @@ def frequent_values(values: Floats, times: Integers, gap: float) -> Floats | Non
 def _terms_of_values(family: Any, form: Any, values: Floats, gaps: Floats) -> Floats:
     """Return log(P / gap) - log f(x) of values (NaN is no value), values x classes x columns."""
     centre = _log_density(family, form, values)
-    steep, log_p = np.ones(len(gaps), bool), centre
+    steep: Mask = np.ones(len(gaps), bool)
+    log_p = centre
     if not family.support.whole:
         three = _log_densities(family, form, values, gaps, np.array([-0.5, 0.0, 0.5]))
         with np.errstate(invalid="ignore"):
-            steep = ~(np.abs(three - centre) < _SMOOTH).all(axis=(0, 1, 2))
+            steep = np.asarray((~(np.abs(three - centre) < _SMOOTH)).any(axis=(0, 1, 2)))
         log_p = log_sum_exp(three + np.log([[[[1.0]]], [[[4.0]]], [[[1.0]]]]), axis=0) - np.log(6.0)
     if steep.any():
         offsets = (np.arange(_FINE) + 0.5) / _FINE - 0.5
