@@ -553,6 +553,7 @@ def test_columns_that_say_nothing_are_harmless(kind):
     np.testing.assert_allclose(gone.predict_log_proba(X), model.predict_log_proba(X), atol=1e-5)
 
 
+@pytest.mark.filterwarnings("ignore::sunrise.NoColumnsWarning")
 @every_kind
 def test_a_model_without_columns_may_be_calibrated(kind):
     model = NaiveBayes(calibrate=kind).fit({"same": [1, 1, 1, 1]}, list("aaab"))

@@ -13,6 +13,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+import sunrise as sr
 from scipy import sparse
 from sunrise import GaussianNB, NaiveBayes
 
@@ -372,8 +373,10 @@ def test_one_class_is_certain(library):
 
 def test_where_every_column_is_left_out_the_prior_is_left():
     table = pl.DataFrame({"same": [1] * N, "nothing": pl.Series([None] * N, dtype=pl.String)})
-    model = NaiveBayes().fit(table, ["a"] * 30 + ["b"] * 10)
+    with pytest.warns(sr.NoColumnsWarning, match="all 2 columns are left out, for example 'same'"):
+        model = NaiveBayes().fit(table, ["a"] * 30 + ["b"] * 10)
     np.testing.assert_allclose(model.predict_proba(table), [[0.75, 0.25]] * N)
+    NaiveBayes(dict.fromkeys(table.columns)).fit(table, ["a", "b"] * 20)  # the user left them out: no warning
     assert model.partial_fit(table, ["b"] * N).class_prior_.tolist() == [30 / 80, 50 / 80]
     assert model.forget(table, ["b"] * N).class_prior_.tolist() == [0.75, 0.25]
 

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import pickle
+import re
 
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
 import sunrise as sr
+from scipy import stats
+from sunrise.datasets import load_heart_disease
+from sunrise.selection import by_score, distinct
 from sunrise.selection.by_score import ROWS, sample_rows
+from sunrise.selection.decide import decide
 
 RNG = np.random.default_rng(3)
 N = 60
@@ -46,7 +51,7 @@ def test_scores_are_those_of_models_without_the_row(kind, weighted):
     model = sr.NaiveBayes().fit({"x": x}, Y, sample_weight=w)
     scores = model.families_["x"]["scores"]
     assert set(scores) == CANDIDATES[kind]
-    assert chosen(model) == [max(scores, key=lambda name: scores[name])]
+    assert chosen(model)[0] in scores
     for name, score in scores.items():
         whole = sr.NaiveBayes(name).fit({"x": x}, Y, sample_weight=w)
         found = whole.leave_one_out({"x": x}, Y, sample_weight=w)[np.arange(N), Y]
@@ -235,3 +240,151 @@ def test_rows_without_a_label_have_no_part_in_the_choice(families):
     model = sr.NaiveBayes(families, unlabelled="em").fit(X, labels)
     assert model.score(X, [f"c{c}" for c in y]) > 0.9
     assert sorted(model.classes_) == ["c0", "c1", "c2"]
+
+
+def densities(x, y, names, gap):
+    """Mean log density of every cell under models without its row: scipy's distributions, refitted row by row."""
+    total = dict.fromkeys(names, 0.0)
+    for i in range(len(x)):
+        rest = np.arange(len(x)) != i
+        for name in names:
+            # The prior of all rows stays when a row is left out.
+            kind = {"gaussian": sr.Gaussian, "lognormal": sr.LogNormal}.get(name)
+            prior = None if kind is None else sr.NaiveBayes(name).fit({"x": x}, y).prior_["x"]
+            model = sr.NaiveBayes(name if kind is None else kind(prior=prior)).fit({"x": x[rest]}, y[rest])
+            c = int(np.searchsorted(model.classes_, y[i]))
+            own = {key: values[c] for key, values in model.parameters_["x"].items()}
+            if name == "gaussian":
+                law = stats.norm(own["mean"], own["sd"])
+            elif name == "lognormal":
+                law = stats.lognorm(own["log sd"], scale=np.exp(own["log mean"]))
+            elif name == "poisson":
+                total[name] += stats.poisson(own["rate"]).logpmf(x[i]) / len(x)
+                continue
+            elif name == "geometric":
+                total[name] += stats.geom(own["p"], loc=-1).logpmf(x[i]) / len(x)
+                continue
+            if gap:
+                total[name] += np.log(np.diff(law.cdf([x[i] - gap / 2, x[i] + gap / 2]))[0] / gap) / len(x)
+            else:
+                total[name] += law.logpdf(x[i]) / len(x)
+    return total
+
+
+@pytest.mark.parametrize("lattice", [False, True])
+def test_densities_are_those_of_models_without_the_row(lattice, monkeypatch):
+    rng = np.random.default_rng(4)
+    n = 60
+    y = np.arange(n) % 2
+    x = rng.poisson(3.0 + 3.0 * y).astype(float) + 1.0 if lattice else rng.gamma(3.0 + y, 1.0)
+    recorded = {}
+
+    def record(names, of_class, of_cell, prior, weight):
+        recorded.update(zip(names, weight @ of_cell / weight.sum(), strict=True))
+        return decide(names, of_class, of_cell, prior, weight)
+
+    monkeypatch.setattr(by_score, "decide", record)
+    sr.NaiveBayes().fit({"x": x}, y)
+    names = ["gaussian", "lognormal"] + ["poisson", "geometric"] * lattice
+    expected = densities(x, y, names, 1.0 * lattice)
+    for name in names:
+        assert recorded[name] == pytest.approx(expected[name], abs=0.03 if lattice else 1e-6)
+    # Bins and kernels: by numerical integration of models of one class without the row.
+    nodes = (np.arange(200) + 0.5) / 200 - 0.5 if lattice else np.zeros(1)
+    for name in ("binned", "kernel"):
+        whole = sr.NaiveBayes({"x": name}).fit({"x": x}, y)
+        family = whole.fixed_families_["x"]
+        total = 0.0
+        for i in range(n):
+            if name == "kernel":
+                width = whole.parameters_["x"]["bandwidth"][y[i]]
+                family = sr.Kernel(bandwidth=width, prior=whole.prior_["x"])
+            rest = (y == y[i]) & (np.arange(n) != i)
+            model = sr.NaiveBayes({"x": family}).fit({"x": x[rest]}, y[rest])
+            total += np.log(np.exp(model.score_samples({"x": x[i] + nodes})).mean()) / n
+        assert recorded[name] == pytest.approx(total, abs=0.03 if lattice else 1e-6)
+
+
+def test_a_narrow_kernel_does_not_win_on_whole_numbers():
+    rng = np.random.default_rng(0)
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        y = rng.integers(0, 2, 2000)
+        model = sr.NaiveBayes().fit({"noise": rng.poisson(30, 2000), "few": rng.poisson(1.0, 2000)}, y)
+        assert chosen(model) == ["poisson", "poisson"]
+        assert "says nothing about the class beyond chance" in model.families_["noise"]["reason"]
+
+
+@pytest.mark.parametrize("informative", [False, True])
+def test_zeros_and_ones_are_bernoulli(informative):
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 400)
+    x = (rng.random(400) < (0.3 + 0.4 * y if informative else 0.3)).astype(int)
+    for cells in (x, x.astype(float), np.where(np.arange(400) % 9 == 0, np.nan, x)):
+        assert chosen(sr.NaiveBayes().fit({"x": cells}, y)) == ["bernoulli"]
+    assert "bernoulli" not in sr.NaiveBayes().fit({"x": x + 1}, y).families_["x"]["scores"]
+
+
+def test_cholesterol_is_not_geometric():
+    heart = load_heart_disease("pandas").frame
+    model = sr.NaiveBayes().fit(heart, "disease")
+    about = model.families_.set_index("column").loc["cholesterol"]
+    assert about["family"] in ("gaussian", "lognormal", "gamma", "kernel")
+    assert about["reason"].startswith("says nothing about the class beyond chance; ")
+    drawn = model.sample(20_000, random_state=0)[0]["cholesterol"]
+    assert np.std(np.asarray(drawn, float)) == pytest.approx(heart["cholesterol"].std(), rel=0.15)
+    nothing = dict.fromkeys(heart.columns.drop("disease"))
+    usual, never = (model.score_samples(nothing | {"cholesterol": x})[0] for x in (250, 0.001))
+    assert usual > never + 5
+
+
+def test_the_reason_tells_the_gain_and_the_runner_up():
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 1000)
+    x = rng.normal(2.0 * y)
+    about = sr.NaiveBayes().fit({"x": x}, y).families_["x"]
+    assert about["family"] == "gaussian"
+    found = re.fullmatch(
+        r"([\d.]+) nats per row above the prior, ([\d.]+)\+-([\d.]+) (above|below) (\w+).*",
+        about["reason"],
+    )
+    prior = np.log(np.bincount(y) / len(y))[y].mean()
+    assert float(found[1]) == pytest.approx(about["scores"]["gaussian"] - prior, abs=2e-3)
+    difference = about["scores"]["gaussian"] - about["scores"][found[5]]
+    assert float(found[2]) == pytest.approx(abs(difference), abs=1e-3) and (difference < 0) == (
+        found[4] == "below"
+    )
+    rows = [
+        sr.NaiveBayes(name).fit({"x": x}, y).leave_one_out({"x": x}, y)[np.arange(1000), y]
+        for name in ("gaussian", found[5])
+    ]
+    assert float(found[3]) == pytest.approx(stats.sem(rows[0] - rows[1]), abs=1e-3)
+
+
+def test_scores_of_distinct_values_are_those_of_rows(monkeypatch):
+    rng = np.random.default_rng(0)
+    n = 800
+    y = rng.integers(0, 3, n)
+    table = {
+        "a": rng.poisson(2.0 + y),
+        "b": np.where(rng.random(n) < 0.1, np.nan, rng.integers(0, 40, n) / 2),
+    }
+    for weight in (None, rng.integers(0, 3, n).astype(float)):
+        few = sr.NaiveBayes().fit(table, y, sample_weight=weight).families_
+        with monkeypatch.context() as patch:
+            patch.setattr(distinct, "_FEW", 0.0)
+            every = sr.NaiveBayes().fit(table, y, sample_weight=weight).families_
+        for name in table:
+            assert few[name]["reason"] == every[name]["reason"]
+            for family, score in every[name]["scores"].items():
+                assert few[name]["scores"][family] == pytest.approx(score, rel=1e-9)
+
+
+@pytest.mark.parametrize("n", [10, 29])
+def test_few_rows_go_by_type(n):
+    rng = np.random.default_rng(0)
+    model = sr.NaiveBayes().fit({"x": rng.gamma(1.0, 1.0, n), "k": rng.poisson(40, n)}, np.arange(n) % 2)
+    assert chosen(model)[0] == "gaussian" and model.families_["x"]["scores"] == {}
+    assert model.families_["x"]["reason"] == "measurements; too few rows to compare families"
+    rare = np.r_[np.zeros(96, int), np.ones(4, int)]  # one class has too few rows
+    assert sr.NaiveBayes().fit({"x": rng.normal(size=100)}, rare).families_["x"]["scores"] == {}

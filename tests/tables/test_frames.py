@@ -339,6 +339,7 @@ cells = st.one_of(st.none(), st.sampled_from(["a", "b", "", "ä", "a b"]))
 numbers = st.one_of(st.none(), st.integers(-3, 30))
 
 
+@pytest.mark.filterwarnings("ignore::sunrise.NoColumnsWarning")
 @given(
     rows=st.lists(st.tuples(cells, numbers, st.one_of(st.none(), st.booleans())), min_size=1, max_size=12),
     cut=st.integers(0, 12),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -11,7 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
-from sunrise import Categorical, Gaussian, NaiveBayes, Poisson
+from sunrise import Categorical, Gaussian, NaiveBayes, NoColumnsWarning, Poisson
+from sunrise.datasets import load_heart_disease
 
 N = 120
 Y = np.array(["a", "b"] * (N // 2))
@@ -21,7 +23,9 @@ RNG = np.random.default_rng(11)
 def chosen(X, y=None, weight=None, families="auto-fast"):
     """The family of every column, None where it is left out, and the reasons."""
     labels = Y if y is None else y
-    schema = NaiveBayes(families).fit(X, labels, sample_weight=weight)._model.schema
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NoColumnsWarning)
+        schema = NaiveBayes(families).fit(X, labels, sample_weight=weight)._model.schema
     names = {
         name: None if choice.family is None else choice.family.name
         for name, choice in zip(schema.names, schema.choices, strict=True)
@@ -135,8 +139,79 @@ def test_strings_of_which_fewer_than_nine_in_ten_differ_are_categories():
 def test_few_numbers_or_numbers_with_large_gaps_do_not_number_the_rows():
     assert family(np.arange(49), Y[:49]) in ("gaussian", "poisson")
     assert family(np.arange(50), Y[:50]) is None
-    assert family(np.arange(N) * 3) == "gaussian"
+    assert family(np.arange(N) * 7) == "gaussian"
     assert family(np.r_[np.arange(N - 1), 5]) == "gaussian"
+
+
+@pytest.mark.parametrize("n", [120, 1000, 5000])
+def test_distinct_whole_numbers_are_identifiers_only_if_measurements_would_repeat(n):
+    rng = np.random.default_rng(n)
+    y = np.arange(n) % 2
+    for width in (n * n // 30, n * n):  # 15 and 0.5 expected repeats
+        customers = rng.permutation(width)[:n] + 10_000
+        assert family(customers, y) == (None if width < n * n else "gaussian")
+        assert family(customers.astype(float), y) == family(customers, y)
+        assert family(customers[::-1].copy(), y) == family(customers, y)
+    repeated = np.r_[customers := rng.permutation(n * n // 30)[: n - 1], customers[7]]
+    assert family(repeated, y) in ("gaussian", "poisson")
+    # Cents of a skewed income repeat where they are dense, or are spread too far to tell.
+    for scale in (1.0, 100.0):
+        cents = np.rint(np.exp(rng.normal(10, 1, n)) * scale)
+        assert family(cents, y) == "gaussian"
+
+
+def test_rows_that_count_twice_have_no_identifier():
+    ids = np.random.default_rng(0).permutation(600)[:120]
+    assert family(ids) is None
+    assert family(ids, weight=np.full(N, 2.0)) == "gaussian"
+
+
+def test_few_rows_do_not_make_a_category_of_a_measurement():
+    heart = load_heart_disease("pandas").frame
+    for n in (10, 20):
+        first = heart.iloc[:n]
+        for families in ("auto", "auto-fast"):
+            chosen_names, reasons = chosen(first.drop(columns="disease"), first["disease"], families=families)
+            assert chosen_names["age"] in ("gaussian", "poisson")
+            assert chosen_names["blood_pressure"] in ("gaussian", "poisson")
+            assert chosen_names["vessels"] == ("categorical" if n == 20 else "poisson")
+            assert ("too few rows to compare families" in reasons["age"]) == (families == "auto")
+    fitted = NaiveBayes().fit(heart.iloc[:20], "disease").check(heart.iloc[20:])
+    assert fitted.set_index("column")["unseen"][["age", "blood_pressure"]].sum() == 0
+
+
+def test_short_texts_are_text_and_names_are_not():
+    rng = np.random.default_rng(0)
+    words = [
+        "good",
+        "bad",
+        "phone",
+        "battery",
+        "screen",
+        "cheap",
+        "weak",
+        "fast",
+        "does",
+        "not",
+        "work",
+        "it",
+    ]
+    short = [" ".join(rng.choice(words, 7)) for _ in range(N)]
+    assert 25 < np.mean([len(text) for text in short]) < 36
+    assert family(short) == "text"
+    assert family([" ".join(text.split()[:3]) + str(k) for k, text in enumerate(short)]) is None
+
+
+@pytest.mark.parametrize("tokens", [["?"], ["?", "NA"], ["-", "", "nan"]])
+def test_a_token_among_numbers_is_named_with_its_count_and_the_remedy(tokens):
+    column = [str(k % 90) if k % 12 else tokens[k // 12 % len(tokens)] for k in range(N)]
+    for cells in (column, pl.Series(column), pd.Series(column, dtype="category")):
+        _, reasons = chosen({"it": cells})
+        for token in tokens:
+            assert repr(token) in reasons["it"]
+        assert "in 10 cells" in reasons["it"] and "by None and convert the column to numbers" in reasons["it"]
+    _, reasons = chosen({"it": [f"{k % 9}" if k % 2 else f"type {k % 7}" for k in range(N)]})
+    assert "convert" not in reasons["it"]
 
 
 # Rules 4 and 5: yes and no, categories, few whole numbers.

@@ -12,6 +12,7 @@ __all__ = [
     "ImpossibleCellWarning",
     "ImpossibleRowWarning",
     "LostPrecisionWarning",
+    "NoColumnsWarning",
     "NoDensityWarning",
     "NoWordsWarning",
     "NotConvergedWarning",
@@ -77,6 +78,13 @@ class LostPrecisionWarning(UserWarning):
     """After `forget`, a variance is accurate to only a few digits.
 
     Silence it with `warnings.filterwarnings("ignore", category=sunrise.LostPrecisionWarning)`.
+    """
+
+
+class NoColumnsWarning(UserWarning):
+    """All columns are left out, so the model predicts the class prior for every row.
+
+    Silence it with `warnings.filterwarnings("ignore", category=sunrise.NoColumnsWarning)`.
     """
 
 

@@ -181,6 +181,8 @@ class LevelsBlock(_Accumulated):
     codes: tuple[Codes, ...]
     #: Level names of every column, if levels are counted by name.
     names: tuple[Labels, ...] | None = None
+    #: The numbers of every column, if the levels are bins of numbers.
+    raw: tuple[Floats, ...] | None = None
 
     kind = "dense"
 
@@ -208,7 +210,8 @@ class LevelsBlock(_Accumulated):
 
     def select_rows(self, rows: Any) -> LevelsBlock:
         """Return some of the rows."""
-        return LevelsBlock(tuple(codes[rows] for codes in self.codes), self.names)
+        raw = None if self.raw is None else tuple(x[rows] for x in self.raw)
+        return LevelsBlock(tuple(codes[rows] for codes in self.codes), self.names, raw)
 
     def statistics(self, engine: Engine, terms: tuple[Term, ...], support: Support, rows: Rows) -> Any:
         """Return the counts of the levels, by name if they have names."""

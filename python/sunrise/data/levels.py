@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from typing import Any
 
@@ -44,13 +45,16 @@ def natural(name: str) -> tuple[bool, float, str]:
         return True, 0.0, name
 
 
-def count_numbers(names: Iterable[str]) -> int:
-    """How many names are numbers.
+def is_number(name: str) -> bool:
+    """True if a name is a finite number.
 
-    >>> count_numbers(["1", "2.5", "b"])
-    2
+    >>> [is_number(name) for name in ("1", "-2.5", "b", "nan")]
+    [True, True, False, False]
     """
-    return sum(not natural(name)[0] for name in names)
+    try:
+        return math.isfinite(float(name))
+    except ValueError:
+        return False
 
 
 def escape_newlines(name: str) -> str:

@@ -33,6 +33,9 @@ class ColumnProfile:
     characters: float = 0.0
     #: For levels: how many level names are numbers.
     numbers: int = 0
+    #: For levels of which most cells are numbers: the few other level names, and the number of their cells.
+    tokens: tuple[str, ...] = ()
+    token_cells: float = 0.0
     #: For a sparse matrix: True if all cells are 0 or 1.
     is_binary: bool = False
     #: Returns the least and the greatest ratio of variance to mean within a class; called only if a rule needs it.
@@ -44,8 +47,16 @@ class ColumnProfile:
     def traits(self) -> set[str]:
         """Traits by which families say for which columns they are candidates."""
         traits = {"number": True, "positive": self.low > 0, "count": self.counts and self.high <= 2.0**53}
-        traits["few whole numbers"] = self.whole and self.distinct <= 20
+        traits["few whole numbers"] = self.has_few_values
+        traits["binary"] = self.whole and self.distinct == 2 and self.low == 0 and self.high == 1
         return {name for name, holds in traits.items() if holds}
+
+    @property
+    def has_few_values(self) -> bool:
+        """True for two whole numbers, or for up to 20, each of them in at least four cells on average."""
+        return self.whole and (
+            self.distinct <= 2 or (self.distinct <= 20 and 4 * self.distinct <= self.cells)
+        )
 
     @property
     def counts(self) -> bool:
@@ -59,10 +70,16 @@ class ColumnProfile:
 
     @property
     def numbers_text(self) -> str:
-        """A hint for messages if more than 20 levels, and most of the levels, are numbers stored as text."""
+        """A hint for the reason of a choice if most cells, or more than 20 levels, are numbers stored as text."""
+        if self.tokens:
+            shown = ", ".join(map(repr, self.tokens))
+            return (
+                f", {self.numbers} of them numbers written as text beside {shown} in {self.token_cells:.0f} cells: "
+                f"replace {shown} by None and convert the column to numbers"
+            )
         if self.numbers <= 20 or self.numbers < 0.8 * self.distinct:
             return ""
-        return f", {self.numbers} of them numbers written as text"
+        return f", {self.numbers} of them numbers written as text: convert the column to numbers"
 
     @property
     def dispersion_text(self) -> str:

@@ -100,7 +100,10 @@ class GenerativeMixin(PredictionMixin):
         joint = self._scored(batch, "joint", model)
         total = log_sum_exp(joint, axis=1)
         for part, params, block in zip(model.parts, model.params, batch.blocks, strict=True):
-            pieces = (np.where(params.known, block.numbers(rows), np.nan) for rows in array.pieces(block))
+            reader = part.family.reader
+            pieces = (
+                np.where(params.known, reader.measured(block, rows), np.nan) for rows in array.pieces(block)
+            )
             measures = (np.nansum(part.family.log_base_measure(x), axis=1) for x in pieces)
             total = total + np.concatenate([np.empty(0), *measures])
         impossible = batch.findings.impossible_rows

@@ -27,7 +27,7 @@ from sunrise.inference.em_report import Em, Progress
 from sunrise.model.accumulate import Accumulator
 from sunrise.model.schema import Choice, Schema, named_family
 from sunrise.model.settings import Settings
-from sunrise.selection.choose import choose_families
+from sunrise.selection.choose import choose_families, warn_without_columns
 from sunrise.selection.duplicates import ColumnSample, describe_new_pairs
 from sunrise.selection.rules import choose_for_sparse
 from sunrise.statistics.base import NeverSeenError
@@ -59,6 +59,7 @@ class LearningMixin(StreamMixin, CalibratingMixin):
             settings = self._checked_settings()
             rows = self._read_rows(settings, X, y, sample_weight, fitting=True)
             self._fit_rows(settings, rows, find_duplicates=True)
+            warn_without_columns(self._model.schema, rows.table.n_rows)
         return self
 
     def _fit_rows(

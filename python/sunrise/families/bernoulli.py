@@ -41,6 +41,7 @@ class Bernoulli(Smoothed, Conjugate, Candidate, Family):
     name = "bernoulli"
     terms = (X,)
     complexity = 5
+    trait = "binary"
     rule_order = 1
     without_prior = {"alpha": Alpha(0.0), "beta": None}
     alpha: Any = 1.0

@@ -33,8 +33,11 @@ class Binned(Smoothed, Candidate, Family):
     """Numbers of any distribution, by their bin: bin | c ~ Categorical(theta), theta ~ Dirichlet(alpha).
 
     The first data decide the edges; later rows, forgetting, merging and leave-one-out use the same edges. A cell on an
-    edge belongs to the bin above it. The outermost bins are unbounded. All bins are possible, observed or not. Scores
-    (and `score_samples`) are log probabilities of the bin, not densities.
+    edge belongs to the bin above it. The outermost bins are unbounded. All bins are possible, observed or not.
+
+    Within a bin the density is the same for all classes, so only the probability of the bin matters for the class. For
+    `score_samples` an inner bin is uniform; an outer bin is uniform over the range of the first data, and its density
+    falls exponentially beyond this range, so that a value far outside has a low density.
 
     Parameters
     ----------
@@ -167,6 +170,11 @@ class Binned(Smoothed, Candidate, Family):
     def left_out(self, stats: Counts, params: Any, row_weight: Floats | None) -> CellsLeftOut:
         """Subtract each cell from the count of its bin."""
         return self._categorical.left_out(self._counts_of_all_bins(stats), params, row_weight)
+
+    def log_base_measure(self, x: Floats) -> Floats:
+        """Log density of the cells within their bins, see `Cuts.log_density_in_bin`."""
+        columns = zip(self.cuts, x.T, strict=True)
+        return np.stack([cuts.log_density_in_bin(cells) for cuts, cells in columns], axis=1)
 
     def outcomes(self, params: CategoricalParams) -> list[Floats]:
         """Log probabilities of the bins."""

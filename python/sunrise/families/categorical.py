@@ -82,11 +82,7 @@ class Categorical(Smoothed, Candidate, Family):
         """Reason for strings and categories, and for columns with few distinct whole numbers."""
         if profile.kind == "level":
             return f"{profile.distinct} categories{profile.numbers_text}"
-        return (
-            f"{profile.distinct} different whole numbers"
-            if profile.whole and profile.distinct <= 20
-            else None
-        )
+        return f"{profile.distinct} different whole numbers" if profile.has_few_values else None
 
     @property
     def support(self) -> Support:

@@ -44,7 +44,7 @@ class Geometric(TwoParameterPrior, Conjugate, Candidate, Family):
     name = "geometric"
     terms = (X,)
     prior_distribution = Beta
-    complexity = 50
+    complexity = 8  # one parameter
     trait = "count"
     prior_settings = ("prior_a", "prior_b")
     without_prior = {"prior_a": 0.0, "prior_b": 0.0}

@@ -45,7 +45,7 @@ class Poisson(TwoParameterPrior, Conjugate, Candidate, Family):
     name = "poisson"
     terms = (X,)
     prior_distribution = Gamma
-    complexity = 40
+    complexity = 7  # one parameter
     trait = "count"
     rule_order = 3
     prior_settings = ("prior_shape", "prior_rate")

@@ -134,6 +134,10 @@ class Reader(ABC):
         """Why statistics of this family cannot be updated or merged; None if they can."""
         return None
 
+    def measured(self, block: Any, rows: Any) -> Floats:
+        """Return the cells of some rows as the base measure of the family takes them: rows x columns."""
+        return np.asarray(block.numbers(rows))
+
     # For people.
 
     def unused(self, family: Any) -> str | None:
@@ -286,8 +290,12 @@ class BinReader(Reader):
 
     def score_block(self, table: Frame, family: Any, scoring: Scoring) -> Block:
         """The bins of the cells of every column."""
-        columns = zip(table.read_all(scoring.columns), family.cuts, strict=True)
-        return LevelsBlock(tuple(cuts.bins(finite(column, family, scoring.who)) for column, cuts in columns))
+        x = tuple(finite(column, family, scoring.who) for column in table.read_all(scoring.columns))
+        return LevelsBlock(tuple(cuts.bins(own) for own, cuts in zip(x, family.cuts, strict=True)), raw=x)
+
+    def measured(self, block: Any, rows: Any) -> Floats:
+        """The numbers themselves, not their bins."""
+        return np.stack([x[rows] for x in block.raw], axis=1)
 
     def count_unusable(self, column: Column, family: Any, form: Any, lookup: Any, at: int) -> Unusable:
         """Missing cells; every number has a bin."""

@@ -161,8 +161,8 @@ class Text(Candidate, Family):
         """Reason for long strings that rarely repeat."""
         if (
             profile.kind == "level"
-            and profile.words >= 5
-            and profile.characters >= 40
+            and profile.words >= 4.5
+            and profile.characters >= 25
             and profile.distinct > profile.cells / 2
         ):
             return f"text, {profile.words:.0f} words in a cell"

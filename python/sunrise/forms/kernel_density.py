@@ -196,8 +196,9 @@ class Density:
     def common(self, j: Any, u: Floats) -> Floats:
         """Return the log of the common density at places u of the columns j."""
         share = log(self.share)
-        sums = range(self.share.shape[1])
-        logs = np.stack([self.sums.log_sums(np.full(len(u), c), j, u) + share[j, c] for c in sums])
+        n = self.share.shape[1]
+        c = np.repeat(np.arange(n), len(u))
+        logs = self.sums.log_sums(c, np.tile(j, n), np.tile(u, n)).reshape(n, -1) + share[j].T
         return log_sum_exp(np.where(np.isnan(logs), -np.inf, logs), axis=0)
 
     def _log_sums(self, c: int, j: int, u: Floats) -> Floats:
@@ -218,8 +219,22 @@ class Density:
     def cells(self, x: Floats) -> Floats:
         """Return the score of every cell, rows x classes x columns; a missing cell (NaN) adds 0."""
         scores = np.zeros((len(x), self.prior.shape[1], x.shape[1]))
-        for j in np.flatnonzero(self.known):
-            scores[:, :, j] = np.where(np.isnan(x[:, j])[:, None], 0.0, self.column(int(j), x[:, j]))
+        if self.plain:
+            for k in np.flatnonzero(self.known).tolist():
+                scores[:, :, k] = np.where(np.isnan(x[:, k])[:, None], 0.0, self.column(k, x[:, k]))
+            return apply_weight(scores, self.weight)
+        # All columns and classes in one call, because a call costs as much as hundreds of cells.
+        columns, rows = np.nonzero(~np.isnan(x.T) & self.known[:, None])
+        n_sums, n_classes = self.share.shape[1], self.prior.shape[1]
+        step = max(1, _MOST_VALUES // n_sums)
+        for start in range(0, len(rows), step):
+            i, j = rows[start : start + step], columns[start : start + step]
+            u = self.sums.bounds.to_scale(x[i, j])
+            sums = np.repeat(np.arange(n_sums), len(u))
+            logs = self.sums.log_sums(sums, np.tile(j, n_sums), np.tile(u, n_sums)).reshape(n_sums, -1).T
+            common = log_sum_exp(logs + log(self.share)[j], axis=1)[:, None]
+            smoothed = np.logaddexp(logs[:, :n_classes], common + log(self.prior)[j])
+            scores[i, :, j] = smoothed - np.log(self.total)[j]
         return apply_weight(scores, self.weight)
 
     def unseen(self, j: int, x: Floats) -> Mask:

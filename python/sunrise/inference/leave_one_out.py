@@ -29,7 +29,7 @@ from sunrise.inference.scores import LooScore, accuracy_and_loss
 from sunrise.model.class_prior import log_share_without
 from sunrise.model.fitted import FittedModel
 from sunrise.model.score import block_scores, by_row, row_factors, score_rows
-from sunrise.numerics.special import log, log_sum_exp
+from sunrise.numerics.special import log
 from sunrise.statistics.base import NeverSeenError
 from sunrise.statistics.terms import LEVEL, X
 
@@ -125,34 +125,6 @@ class LeaveOneOut:
         for at in np.flatnonzero(refit & self._is_removable[rows]).tolist():
             scores[at] = self._refit_cells(int(positions[at]), k)
         return scores
-
-    def column_scores(self) -> list[float]:
-        """Return the mean leave-one-out log-probability of the classes under each single column, in schema order.
-
-        NaN for columns that the model leaves out.
-        """
-        model, n_classes = self.model, len(self.model.classes)
-        weight = np.where(
-            self.is_only_row_of_class, 0.0, np.ones(self.batch.n_rows) if self.weight is None else self.weight
-        )
-        total = np.full(len(model.schema.names), np.nan)
-        if not weight.any():
-            return total.tolist()
-        log_prior = self.log_class_prior(slice(None))
-        for k, part in enumerate(model.parts):
-            columns = list(part.columns)
-            total[columns] = 0.0
-            step = max(1, array.PIECE // max(1, len(columns) * n_classes))
-            for start in range(0, self.batch.n_rows, step):
-                rows = slice(start, min(start + step, self.batch.n_rows))
-                y, prior, here = self.y[rows], log_prior[rows], weight[rows, None]
-                scores = np.moveaxis(self.cells(k, rows) + prior[:, :, None], 1, 2)
-                impossible = np.asarray(np.isneginf(scores).all(axis=2))
-                scores = np.where(impossible[..., None], prior[:, None, :], scores)
-                own_scores = np.take_along_axis(scores, y[:, None, None].astype(np.intp), axis=2)[:, :, 0]
-                log_p = own_scores - log_sum_exp(scores, axis=2)
-                total[columns] += (np.where(here > 0, log_p, 0.0) * here).sum(axis=0)
-        return (total / weight.sum()).tolist()  # type: ignore[no-any-return]
 
     def block(self, k: int) -> Floats:
         """Return the uncalibrated scores of block k, rows x classes."""

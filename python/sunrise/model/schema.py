@@ -16,6 +16,9 @@ from sunrise.data.types import ColumnType
 from sunrise.families.base import FAMILIES, Family
 from sunrise.families.capabilities import Candidate
 
+#: The reason of a column that the user left out.
+BY_USER = "left out by the user"
+
 
 @dataclass(frozen=True)
 class Part:
@@ -355,7 +358,7 @@ def given_choices(families: Any, names: Sequence[Any]) -> list[Choice | None]:
                 f"{family.name} is a joint distribution of several columns: name all of them in a tuple, as in "
                 f"families={{({key!r}, ...): {family.name!r}}}."
             )
-        reason = "left out by the user" if family is None else "given"
+        reason = BY_USER if family is None else "given"
         for name in [key] if is_name else key:
             if name not in position:
                 raise ValueError(

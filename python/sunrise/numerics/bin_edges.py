@@ -39,6 +39,8 @@ class Cuts:
     low: float = np.nan
     high: float = np.nan
     cells: float = 0.0
+    #: Smallest distance between two distinct cells: data on a lattice reach half of it beyond the outermost cells.
+    gap: float = 0.0
 
     @property
     def n_bins(self) -> int:
@@ -67,6 +69,46 @@ class Cuts:
             texts = [repr(edge) for edge in self.edges]
         between = [f"{a} to {b}" for a, b in pairwise(texts)]
         return [f"below {texts[0]}", *between, f"{texts[-1]} and more"]
+
+    def log_density_in_bin(self, x: Floats) -> Floats:
+        """Log density of every cell within its bin; NaN for a missing cell.
+
+        An inner bin is uniform. An outer bin is uniform over the range of the data and has an exponential tail beyond
+        it. With m cells per bin, a cell of the bin lies beyond the range with probability 1 / (m + 1), and the range of
+        an exponential tail with m cells is about log(m + 1) times its scale; both decide the tail.
+        """
+        m = max(self.cells / self.n_bins, 1.0)
+        share = 1.0 / (m + 1.0)
+        if not self.edges:
+            return self._of_single_bin(x, share, m)
+        edges, bins = np.array(self.edges), self.bins(x)
+        inner = -np.log(np.diff(edges)) if len(edges) > 1 else np.empty(0)
+        density = np.append(np.append(0.0, inner), 0.0)[bins]
+        widths = (edges[-1] - edges[0], self.high - self.low, abs(edges[0]), 1.0)
+        for is_outer, distance, extent in (
+            (bins == 0, edges[0] - x, edges[0] - self.low),
+            (bins == len(edges), x - edges[-1], self.high - edges[-1]),
+        ):
+            extent += 0.5 * self.gap
+            if not extent > 0:  # no data: all of the bin is a tail
+                scale = next(width for width in widths if width > 0)
+                own = -distance / scale - np.log(scale)
+            else:
+                scale = extent / np.log1p(m)
+                tail = np.log(share / scale) - (distance - extent) / scale
+                own = np.where(distance <= extent, np.log((1.0 - share) / extent), tail)
+            density = np.where(is_outer, own, density)
+        return np.where(np.isnan(x), np.nan, density)
+
+    def _of_single_bin(self, x: Floats, share: float, m: float) -> Floats:
+        """Log density in a bin without edges: uniform over the range of the data, with a tail at both ends."""
+        width = self.high - self.low + self.gap
+        if not width > 0:
+            return np.where(np.isnan(x), np.nan, 0.0)
+        scale = width / np.log1p(m)
+        beyond = np.abs(x - 0.5 * (self.low + self.high)) - 0.5 * width
+        tail = np.log(0.5 * share / scale) - beyond / scale
+        return np.asarray(np.where(beyond <= 0, np.log((1.0 - share) / width), tail))
 
     @property
     def bounds(self) -> Floats:
@@ -284,4 +326,5 @@ def find_cuts(
     edges = METHODS[method](tally, codes, weight, bins).tolist() if isinstance(method, str) else method
     ends = (tally.values[0], tally.values[-1]) if len(tally.values) else (np.nan, np.nan)
     cells = max(float(tally.n_rows), float(tally.weight.sum()))
-    return Cuts(tuple(edges), float(ends[0]), float(ends[1]), cells)
+    gap = float(np.diff(tally.values).min(initial=np.inf))
+    return Cuts(tuple(edges), float(ends[0]), float(ends[1]), cells, gap if gap < np.inf else 0.0)

@@ -1,16 +1,18 @@
-"""Choose the family of a numeric column by score: the candidate that predicts the class best.
+"""Choose the family of a numeric column by score: how well it predicts the class and describes the column.
 
 Families are compared by their one-column conditional score, sum_i log P(y_i | x_ij, all rows but i). It does not
-depend on units or on the measure, so densities, bins and point masses can be compared. Columns are independent given
-the class, so all columns are tried together, one family after the other, on a bounded sample of rows. A hash of the
-rows' content draws the sample, so the order of rows does not matter.
+depend on units or on the measure, so densities, bins and point masses can be compared. Density and simplicity decide
+between families that predict the class equally well, see `decide.py`. Columns are independent given the class, so all
+families of all columns are tried together, as columns of one model, on a bounded sample of rows. A hash of the rows'
+content draws the sample, so the order of rows does not matter.
 """
 
 from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, replace
-from typing import Any
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -27,7 +29,10 @@ from sunrise.model.encode_rows import encode_rows
 from sunrise.model.fitted import FittedModel
 from sunrise.model.schema import Choice, Schema
 from sunrise.model.settings import Settings
-from sunrise.selection.rules import profile_numbers
+from sunrise.selection.decide import decide
+from sunrise.selection.distinct import Cells, DistinctValues
+from sunrise.selection.row_scores import RowScores, row_scores
+from sunrise.selection.rules import FEWEST_IDENTIFIERS, profile_numbers
 
 #: Number of rows in the sample; least number of rows of each class; number of numeric columns beyond which families
 #: are chosen by type, because scoring takes some milliseconds per column.
@@ -35,44 +40,76 @@ ROWS, ROWS_OF_CLASS, MOST_COLUMNS = 2000, 20, 256
 #: Number of classes beyond which families are chosen by type; classes^2 x columns beyond which families with quadratic
 #: cost in the classes (kernel densities) are not candidates.
 MOST_CLASSES, MOST_COST = 200, 50_000
-#: A simpler family is preferred if its score is at most this much (nats per row) below the best score.
-CLOSE = 5e-4
-#: With fewer cells than this, the choice is marked as uninformed.
-FEW_CELLS = 30
+#: Families are chosen by type with fewer cells than this in a column, or with fewer than two classes with this many
+#: rows.
+FEWEST_CELLS, FEWEST_OF_CLASS = 30, 5
 
 
 def choose_by_score(
     accumulator: Accumulator, columns: dict[int, Column], settings: Settings
 ) -> dict[int, Choice]:
-    """Return the choices for the numeric columns among these columns, with the scores of all candidates."""
+    """Return the choices for the numeric columns among these columns, with the scores of all candidates.
+
+    Columns with too few cells to compare families have no choice.
+    """
     labelled = accumulator if accumulator.labels is None else accumulator.labelled
     n_classes = len(labelled.classes)
+    if not 2 <= n_classes <= MOST_CLASSES or not _has_enough_rows(labelled):
+        return {}
     profiles = {
         j: profile for j, column in columns.items() if (profile := _profile(accumulator, column)) is not None
     }
     families = _all_candidates()
     candidates = {j: _candidates(profile, families) for j, profile in profiles.items()}
     candidates = {j: own for j, own in candidates.items() if len(own) > 1}
-    if not 0 < len(candidates) <= MOST_COLUMNS or not 2 <= n_classes <= MOST_CLASSES:
+    if not 0 < len(candidates) <= MOST_COLUMNS:
         return {}
-    tried = list(candidates)
-    tried_columns = [columns[j] for j in tried]
-    rows = sample_rows([column.numbers for column in tried_columns], labelled.codes, labelled.weight, ROWS)
-    sample = _Sample.of(labelled, tried_columns, rows)
     costs = {family.name: n_classes**family.cost_power for family in families}
-    affordable = {name for name, cost in costs.items() if cost == 1 or cost * len(tried) <= MOST_COST}
-    pairs = [
-        (family, at)
-        for family in families
-        if family.name in affordable
-        for at, j in enumerate(tried)
-        if family in candidates[j]
-    ]
-    scores: dict[int, dict[str, float]] = {j: {} for j in tried}
-    for (family, at), score in zip(pairs, sample.scores(pairs, settings), strict=True):
-        if np.isfinite(score):
-            scores[tried[at]][family.name] = score
-    return {j: _best(scores[j], profiles[j]) for j in tried if len(scores[j]) > 1}
+    affordable = {name for name, cost in costs.items() if cost == 1 or cost * len(candidates) <= MOST_COST}
+    rows = sample_rows([columns[j].numbers for j in candidates], labelled.codes, labelled.weight, ROWS)
+    sample = _Sample.of(labelled, rows)
+    x = {j: DistinctValues.of(columns[j].numbers(rows)) for j in candidates}
+    choices: dict[int, Choice] = {}
+    for is_few in (True, False):
+        pairs = [
+            Pair(family, j)
+            for family in families
+            if family.name in affordable
+            for j, own in candidates.items()
+            if x[j].is_few == is_few and family in own
+        ]
+        if pairs:
+            choices |= _choices(pairs, sample.scores(pairs, x, settings))
+    return choices
+
+
+def _has_enough_rows(labelled: Accumulator) -> bool:
+    """True if at least two classes have enough rows to compare families by."""
+    rows = np.bincount(labelled.codes, _times(labelled.weight), 2)
+    return int((rows >= FEWEST_OF_CLASS).sum()) >= 2
+
+
+def _times(weight: Floats | None) -> Floats | None:
+    """Return how often rows count: by their weight, but at least once if it is above 0."""
+    return None if weight is None else np.maximum(weight, weight > 0)
+
+
+def has_few_cells(accumulator: Accumulator, column: Column) -> bool:
+    """True if a numeric column has too few cells to compare families by."""
+    if column.kind != "number":
+        return False
+    labelled = accumulator if accumulator.labels is None else accumulator.labelled
+    if not _has_enough_rows(labelled):
+        return True
+    observed, times = ~np.isnan(column.numbers()), _times(accumulator.weight)
+    return float(observed.sum() if times is None else times[observed].sum()) < FEWEST_CELLS
+
+
+class Pair(NamedTuple):
+    """A candidate family of a column."""
+
+    family: Any
+    column: int
 
 
 def _all_candidates() -> list[Any]:
@@ -94,7 +131,8 @@ def _profile(accumulator: Accumulator, column: Column) -> ColumnProfile | None:
     if column.kind != "number" or column.problem:
         return None
     profile = profile_numbers(column, accumulator, lambda: (float("nan"),) * 2)
-    if profile.distinct < 2 or (profile.numbering and profile.cells >= 50):
+    is_identifier = profile.numbering and profile.cells >= FEWEST_IDENTIFIERS
+    if profile.distinct < 2 or profile.cells < FEWEST_CELLS or is_identifier:
         return None
     integers = str(column.cells.dtype).lower().startswith(("int", "uint"))
     if (
@@ -106,48 +144,84 @@ def _profile(accumulator: Accumulator, column: Column) -> ColumnProfile | None:
     return replace(profile, low=float(np.nanmin(x)), high=float(np.nanmax(x)))
 
 
-def _best(scores: dict[str, float], profile: ColumnProfile) -> Choice:
-    """Return the simplest family whose score is close to the best score."""
-    best = max(scores.values())
-    name = next(name for name in scores if scores[name] >= best - CLOSE)
-    others = sorted((other for other in scores if other != name), key=lambda other: -scores[other])
-    reason = f"log loss {-scores[name]:.3f} alone, {others[0]} {-scores[others[0]]:.3f}"
-    return Choice(FAMILIES[name](), reason, is_uninformed=profile.cells < FEW_CELLS, scores=scores)
+def _choices(pairs: list[Pair], scores: RowScores) -> dict[int, Choice]:
+    """Return the choices among the pairs of each column; none where fewer than two families can have the column."""
+    total = scores.weight.sum(axis=0)
+    means = (scores.weight * scores.of_class).sum(axis=0) / np.where(total > 0, total, np.nan)
+    places: dict[int, list[int]] = {}
+    for k in np.flatnonzero(np.isfinite(means)).tolist():
+        places.setdefault(pairs[k].column, []).append(k)
+    choices = {}
+    for j, own in places.items():
+        if len(own) < 2:
+            continue
+        names = [pairs[k].family.name for k in own]
+        tables = scores.of_class[:, own], scores.of_cell[:, own]
+        at, reason = decide(names, *tables, scores.of_prior, scores.weight[:, own[0]])
+        by_name = dict(zip(names, means[own].tolist(), strict=True))
+        choices[j] = Choice(FAMILIES[names[at]](), reason, scores=by_name)
+    return choices
+
+
+@dataclass(frozen=True)
+class _Columns:
+    """Columns of a sample: their distinct values, their rows, and the cells to be scored."""
+
+    values: dict[int, DistinctValues]
+    rows: Cells
+    cells: Cells
+
+    @cached_property
+    def position(self) -> dict[int, int]:
+        """The position of every column."""
+        return {j: at for at, j in enumerate(self.values)}
 
 
 @dataclass(frozen=True)
 class _Sample:
-    """A sample of rows of numeric columns."""
+    """Classes and weights of a sample of rows."""
 
-    x: Floats
     accumulator: Accumulator
 
     @classmethod
-    def of(cls, accumulator: Accumulator, columns: list[Column], rows: Positions) -> _Sample:
-        """Return the sample of these rows and columns."""
-        x = np.stack([column.numbers(rows) for column in columns], axis=1)
+    def of(cls, accumulator: Accumulator, rows: Positions) -> _Sample:
+        """Return the sample of these rows."""
         weight = None if accumulator.weight is None else accumulator.weight[rows]
-        return cls(x, replace(accumulator, codes=accumulator.codes[rows], weight=weight, sample=None))
+        return cls(replace(accumulator, codes=accumulator.codes[rows], weight=weight, sample=None))
 
-    def scores(self, pairs: list[tuple[Any, int]], settings: Settings) -> list[float]:
-        """Return the mean score of every (family, column) pair; NaN if the family cannot be fitted to the column.
+    def scores(self, pairs: list[Pair], x: dict[int, DistinctValues], settings: Settings) -> RowScores:
+        """Return the scores of every pair; NaN if the family cannot be fitted to the column."""
+        columns = {j: x[j] for j in dict.fromkeys(pair.column for pair in pairs)}
+        codes, weight = self.accumulator.codes, self.accumulator.weight
+        rows = Cells(np.stack([column.cells for column in columns.values()], axis=1), codes, weight)
+        is_few = all(column.is_few for column in columns.values())
+        cells = Cells.distinct(list(columns.values()), codes, weight) if is_few else rows
+        return self._scores(pairs, _Columns(columns, rows, cells), settings)
 
-        All pairs are columns of one model. If fitting fails, the pairs are split in halves to isolate the failing ones.
+    def _scores(self, pairs: list[Pair], columns: _Columns, settings: Settings) -> RowScores:
+        """Return the scores of pairs, which are columns of one model.
+
+        If fitting fails, the pairs are split in halves to isolate the failing ones.
         """
-        if not pairs:
-            return []
         try:
             with np.errstate(all="ignore"), warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                return self._scores(pairs, settings)
+                return self._scores_of_model(pairs, columns, settings)
         except ValueError:
             if len(pairs) == 1:
-                return [float("nan")]
+                nothing = np.full((len(columns.cells.x), 1), np.nan)
+                return RowScores(nothing, nothing, nothing[:, 0], np.ones(nothing.shape))
             half = len(pairs) // 2
-            return self.scores(pairs[:half], settings) + self.scores(pairs[half:], settings)
+            parts = [self._scores(own, columns, settings) for own in (pairs[:half], pairs[half:])]
+            prior = parts[0].of_prior if np.isfinite(parts[0].of_prior).all() else parts[1].of_prior
+            of_class, of_cell, weight = (
+                np.concatenate(both, axis=1) for both in ([p[k] for p in parts] for k in (0, 1, 3))
+            )
+            return RowScores(of_class, of_cell, prior, weight)
 
-    def _scores(self, pairs: list[tuple[Any, int]], settings: Settings) -> list[float]:
-        table = frame_of(self.x[:, [at for _, at in pairs]])
+    def _scores_of_model(self, pairs: list[Pair], columns: _Columns, settings: Settings) -> RowScores:
+        at = [columns.position[pair.column] for pair in pairs]
+        table, cells = frame_of(columns.rows.x[:, at]), columns.cells.select(at)
         choices = [Choice(family, "candidate", block=family.name) for family, _ in pairs]
         choices = self.accumulator.learn(table.read_all(table.names), choices)
         schema = Schema(table.names, tuple(choices), is_named=False)
@@ -159,9 +233,9 @@ class _Sample:
             if problem := part.family.find_problem(block):
                 raise ValueError(problem.text)
         position = np.maximum(labels.locate(stats.classes, self.accumulator.classes), 0).astype(np.int32)
-        batch, _ = encode_rows(table, model)
-        codes = position[self.accumulator.codes]
-        return LeaveOneOut(model, batch, codes, self.accumulator.weight).column_scores()
+        batch, _ = encode_rows(table if cells.times is None else frame_of(cells.x), model)
+        values = [columns.values[pair.column] for pair in pairs]
+        return row_scores(LeaveOneOut(model, batch, position[cells.y], cells.weight), cells, values)
 
 
 def sample_rows(columns: list[Any], codes: Codes, weight: Floats | None, most: int) -> Positions:

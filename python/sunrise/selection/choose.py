@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from sunrise._common.warnings import NoColumnsWarning, alert
 from sunrise.data.frame import Frame
 from sunrise.data.types import type_of
 from sunrise.model.accumulate import Accumulator
-from sunrise.model.schema import Choice, given_choices
+from sunrise.model.schema import BY_USER, Choice, Schema, given_choices
 from sunrise.model.settings import Settings
-from sunrise.selection.by_score import choose_by_score
+from sunrise.selection.by_score import choose_by_score, has_few_cells
 from sunrise.selection.rules import choose_by_type
 
 
@@ -26,7 +27,11 @@ def choose_families(
     ready: dict[int, Any] = {}
     for j, choice in choices.items():
         if choice is None:
-            choices[j], statistics = choose_by_type(j, columns[j], accumulator)
+            by_type, statistics = choose_by_type(j, columns[j], accumulator)
+            if j in by_score and by_type.family is not None and has_few_cells(accumulator, columns[j]):
+                reason = f"{by_type.reason}; too few rows to compare families"
+                by_type = replace(by_type, reason=reason, is_uninformed=True)
+            choices[j] = by_type
             if statistics is not None:
                 ready[j] = statistics
     for j, column in columns.items():
@@ -36,6 +41,21 @@ def choose_families(
         choices[j] = replace(known, kind=column.kind, declared=column.declared, asleep=asleep, type=own)
     every = [columns.get(j) for j in range(len(given))]
     return accumulator.learn(every, [choices[j] for j in range(len(given))]), ready  # type: ignore[misc,arg-type]
+
+
+def warn_without_columns(schema: Schema, n_rows: int) -> None:
+    """Warn if all columns are left out, unless the user left all of them out or there is only one row."""
+    names, choices = schema.names, schema.choices
+    if schema.parts or n_rows < 2 or all(choice.reason == BY_USER for choice in choices):
+        return
+    j = next(j for j, choice in enumerate(choices) if choice.reason != BY_USER)
+    columns = f"all {len(names)} columns are left out, for example" if len(names) > 1 else "column"
+    reason = choices[j].reason.removeprefix("left out: ")
+    alert(
+        f"No column is used, so every row gets the class prior: {columns} {names[j]!r} ({reason}). Pass families= to "
+        "use a column nevertheless.",
+        NoColumnsWarning,
+    )
 
 
 def _open_columns(families: Any, table: Frame, given: list[Choice | None]) -> list[int]:

@@ -1,16 +1,18 @@
 """Rules that choose the family of a column by its type.
 
 `families="auto-fast"` uses these rules for every column. With "auto", `sunrise.selection.by_score` compares several
-families for numeric columns, in place of rules 5 to 7.
+families for numeric columns with at least 30 cells, in place of rules 5 to 7.
 
 Rows count by their weight; rows of weight 0 are ignored. The first rule that applies decides:
 
 1. A column in which all values are missing or all values are equal is left out.
-2. Strings with at least 5 words and 40 characters on average, more than half of them distinct, are text.
+2. Strings with at least 4.5 words and 25 characters on average, more than half of them distinct, are text.
 3. Row identifiers are left out: strings in at least 20 rows of which at least 90 % are distinct, and at least 50
-   whole numbers that are all distinct and have no large gaps.
+   whole numbers that are all distinct, if they fill half of their range, or if as many measurements with the same
+   distribution would have at least 10 repeats. Distinct whole numbers with wider gaps may be measurements and are kept.
 4. Booleans are Bernoulli.
-5. Other strings, categories, and whole numbers with at most 20 distinct values are categorical.
+5. Other strings, categories, and whole numbers are categorical; whole numbers only if they have at most 20 distinct
+   values, each in four rows on average, or two distinct values.
 6. Other whole numbers from 0 are Poisson if their variance is 0.5 to 2 times their mean in every class.
 7. All other numbers are Gaussian.
 
@@ -28,10 +30,11 @@ from typing import Any
 import numpy as np
 
 from sunrise import _native
+from sunrise._common.arrays import Floats
 from sunrise.data.blocks import ColumnsBlock, LevelsBlock, SparseBlock
 from sunrise.data.column import Column
 from sunrise.data.errors import refuse_cell
-from sunrise.data.levels import count_numbers
+from sunrise.data.levels import is_number
 from sunrise.data.profile import ColumnProfile
 from sunrise.families.base import FAMILIES
 from sunrise.families.capabilities import Candidate
@@ -45,6 +48,13 @@ from sunrise.statistics.terms import LEVEL, X2, X
 
 #: Whole numbers with more distinct values than this are not categories.
 MOST_LEVELS = 20
+#: Most level names beside numbers that may stand for missing values, such as "?" and "NA".
+MOST_TOKENS = 3
+#: Fewest whole numbers that may be identifiers, and the expected number of repeats from which on it is no chance that
+#: none repeats (then the probability of this is exp(-10)).
+FEWEST_IDENTIFIERS, EXPECTED_REPEATS = 50, 10.0
+#: Number of cells that are searched for repeats before all cells are.
+_FIRST_CELLS = 4096
 #: Rows whose levels are counted at a time.
 _PIECE = 1 << 16
 
@@ -89,7 +99,7 @@ def choice_by_type(column: Column, profile: ColumnProfile) -> Choice:
     if profile.kind == "level" and profile.cells >= 20 and profile.distinct >= 0.9 * profile.cells:
         name = f"left out: a name for each row ({profile.distinct} different ones{profile.numbers_text})"
         return Choice(None, name)
-    if profile.numbering and profile.cells >= 50:
+    if profile.numbering and profile.cells >= FEWEST_IDENTIFIERS:
         return Choice(None, f"left out: a number for each row ({profile.low:.0f} to {profile.high:.0f})")
     for family in families:
         if reason := family.reason_by_type(profile):
@@ -133,9 +143,36 @@ def profile_numbers(
     distinct = s.distinct
     if s.whole and max(abs(s.low), abs(s.high)) >= 2**53:  # floats cannot tell these apart
         distinct = len(column.levels.names)
+    numbering = s.numbering
+    if s.whole and distinct > MOST_LEVELS and not numbering and max(abs(s.low), abs(s.high)) < 2**53:
+        # A range that is too wide for repeats is common for measurements: nothing follows from it.
+        is_narrow = 2.0 * EXPECTED_REPEATS * (s.high - s.low) < s.cells * s.cells
+        numbering = is_narrow and _are_identifiers(column, accumulator.weight)
     return ColumnProfile(
-        column.kind, s.cells, distinct, s.low, s.high, s.whole, s.numbering, compute_dispersion=dispersion
+        column.kind, s.cells, distinct, s.low, s.high, s.whole, numbering, compute_dispersion=dispersion
     )
+
+
+def _are_identifiers(column: Column, weight: Floats | None) -> bool:
+    """True if whole numbers are all distinct, although as many draws from their distribution would repeat.
+
+    The expected number of repeats is summed over groups of neighbouring values, in which m draws from a range of w
+    whole numbers have m (m - 1) / (2 w) pairs of equal values.
+    """
+    x = column.numbers()
+    if weight is not None:
+        if (weight > 1).any():  # a row of weight 2 is two rows with the same value
+            return False
+        x = x[weight > 0]
+    for some in (x[:_FIRST_CELLS], x):
+        values = np.sort(some[~np.isnan(some)])
+        if (np.diff(values) == 0).any():
+            return False
+    size = max(2, int(np.sqrt(len(values))))
+    ends = np.append(np.arange(0, len(values), size), len(values))
+    m = np.diff(ends)
+    width = values[ends[1:] - 1] - values[ends[:-1]] + 1.0
+    return float((m * (m - 1) / (2.0 * width)).sum()) >= EXPECTED_REPEATS
 
 
 def profile_levels(column: Column, accumulator: Accumulator) -> ColumnProfile:
@@ -157,9 +194,20 @@ def profile_levels(column: Column, accumulator: Accumulator) -> ColumnProfile:
     levels, cells = names[present].tolist(), cells[present]
     sizes = np.array([(len(name.split()), len(name)) for name in levels], float).reshape(-1, 2)
     words, characters = (float(mean) for mean in cells @ sizes / max(cells.sum(), 1.0))
-    numbers = count_numbers(levels)
+    other = np.array([not is_number(name) for name in levels], bool)
+    n_other, token_cells = int(other.sum()), float(cells[other].sum())
+    n_numbers = len(levels) - n_other
+    has_tokens = 0 < n_other <= MOST_TOKENS and n_numbers >= MOST_TOKENS and token_cells < 0.5 * cells.sum()
+    tokens = tuple(name for name, is_token in zip(levels, other, strict=True) if is_token and has_tokens)
     return ColumnProfile(
-        "level", float(cells.sum()), len(levels), words=words, characters=characters, numbers=numbers
+        "level",
+        float(cells.sum()),
+        len(levels),
+        words=words,
+        characters=characters,
+        numbers=n_numbers,
+        tokens=tokens,
+        token_cells=token_cells,
     )
 
 
