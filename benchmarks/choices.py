@@ -26,7 +26,7 @@ CLOSE = 5e-4
 def closest(names: Any, of_class: Any, of_cell: Any, prior: Any, weight: Any) -> Any:
     """Return the simplest family whose score is within CLOSE of the best."""
     mean = weight @ of_class / weight.sum()
-    return rule.Decision(int(np.argmax(mean >= mean.max() - CLOSE)), "")
+    return rule.Decision(int(np.argmax(mean >= mean.max() - CLOSE)), "", np.ones(len(names), bool))
 
 
 def simplest(errors: float) -> Callable[..., Any]:
@@ -34,7 +34,8 @@ def simplest(errors: float) -> Callable[..., Any]:
 
     def decide(names: Any, of_class: Any, of_cell: Any, prior: Any, weight: Any) -> Any:
         mean = weight @ of_class / weight.sum()
-        return rule.Decision(int(np.argmax(rule.within(of_class, mean, weight, errors))), "")
+        at = int(np.argmax(rule.within(of_class, mean, weight, errors)))
+        return rule.Decision(at, "", np.ones(len(names), bool))
 
     return decide
 

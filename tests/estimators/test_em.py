@@ -12,6 +12,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 import sunrise as sr
+from plain import NaiveBayes
 from scipy import sparse, stats
 from sklearn.base import clone
 from sunrise.inference import em
@@ -67,7 +68,7 @@ def test_bernoulli_is_a_few_lines_of_numpy(weight):
     X, y = bits(n_columns=150)
     labelled, alpha = 45, 0.7
     w = RNG.integers(1, 4, len(y)).astype(float)
-    model = sr.NaiveBayes(sr.Bernoulli(alpha), unlabelled="em", unlabelled_weight=weight)
+    model = NaiveBayes(sr.Bernoulli(alpha), unlabelled="em", unlabelled_weight=weight)
     model.fit(X, only(y, labelled), w)
     steps = model.em_.steps
     assert model.em_.weight == weight and model.em_.converged == (steps < 10)
@@ -92,7 +93,7 @@ def test_bernoulli_is_a_few_lines_of_numpy(weight):
     np.testing.assert_allclose(model.class_prior_, prior, rtol=1e-7)
     found = np.array([told["yes"] for told in model.parameters_.values()]).T
     np.testing.assert_allclose(found, theta, rtol=1e-6)
-    assert model.score(X[~known], y[~known]) > sr.NaiveBayes("bernoulli").fit(X[known], y[known]).score(
+    assert model.score(X[~known], y[~known]) > NaiveBayes("bernoulli").fit(X[known], y[known]).score(
         X[~known], y[~known]
     )
 
@@ -101,7 +102,7 @@ def test_gaussian_is_scipys_likelihood():
     y = RNG.integers(0, 2, 400)
     X = RNG.normal(np.stack([2.5 * y, -1.5 * y], axis=1), 1.0)
     known = np.arange(len(y)) < 12
-    end = climb(sr.NaiveBayes("gaussian", estimate="mle"), X, only(y, 12))
+    end = climb(NaiveBayes("gaussian", estimate="mle"), X, only(y, 12))
     share = np.where(known[:, None], np.eye(2)[y], 0.0)
     for _ in range(11):
         prior, n = share.sum(axis=0) / share.sum(), share.sum(axis=0)[:, None]
@@ -147,14 +148,14 @@ def test_what_is_climbed_never_falls(name, estimate):
     if name != "multinomial":
         X[RNG.random(X.shape) < 0.1] = np.nan
     with np.errstate(all="raise", under="ignore", divide="ignore"):
-        end = climb(sr.NaiveBayes(name, estimate=estimate), X, only(y, 40), 0.5)
+        end = climb(NaiveBayes(name, estimate=estimate), X, only(y, 40), 0.5)
     assert end.is_likelihood and len(end.trace) > 2
     assert np.diff(end.trace).min() > -1e-9 * abs(end.trace[-1])
 
 
 def test_a_mixed_table_is_climbed_too():
     table, _, labels = frame()
-    end = climb(sr.NaiveBayes({"count": "poisson"}), table, labels)
+    end = climb(NaiveBayes({"count": "poisson"}), table, labels)
     assert end.is_likelihood and np.diff(end.trace).min() > 0
     assert len({part.family.name for part in end.model.parts}) == 4
 
@@ -162,10 +163,10 @@ def test_a_mixed_table_is_climbed_too():
 @pytest.mark.parametrize(
     "model",
     [
-        sr.NaiveBayes("complement"),
-        sr.NaiveBayes("gaussian", estimate="predictive"),
-        sr.NaiveBayes("gaussian", class_weight="balanced"),
-        sr.NaiveBayes(sr.Gaussian(shared_variance=True)),
+        NaiveBayes("complement"),
+        NaiveBayes("gaussian", estimate="predictive"),
+        NaiveBayes("gaussian", class_weight="balanced"),
+        NaiveBayes(sr.Gaussian(shared_variance=True)),
     ],
     ids=str,
 )
@@ -179,7 +180,7 @@ def test_where_there_is_no_likelihood_em_says_so(model):
 
 def test_rows_count_once_and_by_their_weight():
     X, y = bits(missing=0.0)
-    model = sr.NaiveBayes("bernoulli", unlabelled="em", unlabelled_weight=0.3).fit(X, only(y, 45))
+    model = NaiveBayes("bernoulli", unlabelled="em", unlabelled_weight=0.3).fit(X, only(y, 45))
     assert model.stats_.rows.sum() == len(y)
     assert model.class_count_.sum() == pytest.approx(45 + 0.3 * (len(y) - 45))
     np.testing.assert_allclose(
@@ -191,8 +192,8 @@ def test_rows_of_weight_0_are_not_there():
     X, y = bits()
     w = (RNG.random(len(y)) < 0.8).astype(float)
     labels = np.array(only(y, 60), dtype=object)
-    whole = sr.NaiveBayes("bernoulli", unlabelled="em").fit(X, labels, w)
-    part = sr.NaiveBayes("bernoulli", unlabelled="em").fit(X[w > 0], labels[w > 0])
+    whole = NaiveBayes("bernoulli", unlabelled="em").fit(X, labels, w)
+    part = NaiveBayes("bernoulli", unlabelled="em").fit(X[w > 0], labels[w > 0])
     assert whole.em_.weight > 0 and whole.em_.unlabelled == part.em_.unlabelled
     np.testing.assert_allclose(whole.predict_log_proba(X), part.predict_log_proba(X), rtol=1e-6, atol=1e-9)
 
@@ -200,15 +201,15 @@ def test_rows_of_weight_0_are_not_there():
 def test_dense_and_sparse_are_the_same():
     X, y = bits(missing=0.0)
     labels = only(y, 45)
-    dense = sr.NaiveBayes("bernoulli", unlabelled="em").fit(X, labels)
-    thin = sr.NaiveBayes("bernoulli", unlabelled="em").fit(sparse.csr_array(X), labels)
+    dense = NaiveBayes("bernoulli", unlabelled="em").fit(X, labels)
+    thin = NaiveBayes("bernoulli", unlabelled="em").fit(sparse.csr_array(X), labels)
     assert dense.em_.weight == thin.em_.weight > 0
     np.testing.assert_allclose(dense.predict_proba(X), thin.predict_proba(sparse.csr_array(X)), atol=1e-9)
 
 
 def test_a_model_can_go_on_learning():
     X, y = bits()
-    model = sr.NaiveBayes("bernoulli", unlabelled="em").fit(X[:600], only(y[:600], 45))
+    model = NaiveBayes("bernoulli", unlabelled="em").fit(X[:600], only(y[:600], 45))
     before = model.class_count_.copy()
     assert model.em_.weight > 0
     with pytest.warns(
@@ -224,8 +225,8 @@ def test_a_model_can_go_on_learning():
 
 def test_updates_after_em_change_the_statistics_of_labelled_rows_only():
     X, y = bits(missing=0.0)
-    model = sr.NaiveBayes("bernoulli", unlabelled="em").fit(X[:600], only(y[:600], 45))
-    other = sr.NaiveBayes("bernoulli").fit(X[600:], y[600:])
+    model = NaiveBayes("bernoulli", unlabelled="em").fit(X[:600], only(y[:600], 45))
+    other = NaiveBayes("bernoulli").fit(X[600:], y[600:])
     ones, weight = model.stats_.blocks[0].x.copy(), model.class_count_.copy()
     with pytest.warns(sr.UnlabelledRowsWarning, match="merge adds the statistics of the two models"):
         both = model + other
@@ -236,7 +237,7 @@ def test_updates_after_em_change_the_statistics_of_labelled_rows_only():
     with pytest.warns(sr.UnlabelledRowsWarning):
         model.forget(X[:1], y[:1])
     np.testing.assert_allclose(model.class_count_, weight - np.eye(3)[y[0]])
-    plain = sr.NaiveBayes("bernoulli", unlabelled="em").fit(X[:600], y[:600])
+    plain = NaiveBayes("bernoulli", unlabelled="em").fit(X[:600], y[:600])
     plain.partial_fit(X[600:], y[600:])  # no row without a label, no warning
 
 
@@ -250,14 +251,14 @@ def test_where_the_classes_are_no_clusters_the_model_is_that_of_the_labelled_row
         float
     )  # clusters, but no classes
     X[:, 0] = RNG.random(n) < np.where(y == 1, 0.8, 0.2)
-    plain = sr.NaiveBayes("bernoulli").fit(X[:60], y[:60])
-    model = sr.NaiveBayes("bernoulli", unlabelled="em").fit(X, only(y, 60))
+    plain = NaiveBayes("bernoulli").fit(X[:60], y[:60])
+    model = NaiveBayes("bernoulli", unlabelled="em").fit(X, only(y, 60))
     assert model.em_.weight == 0.0 and model.em_.steps == 0 and model.em_.scores[0.0] > 0.5
     np.testing.assert_allclose(model.predict_proba(X), plain.predict_proba(X), rtol=1e-9)
     assert model.stats_.rows.sum() == 60
     for weight in (1.0, 0.1):  # a given weight is used without a gain, too
-        model = sr.NaiveBayes("bernoulli", unlabelled="em", unlabelled_weight=weight).fit(X, only(y, 60))
-        end = climb(sr.NaiveBayes("bernoulli"), X, only(y, 60), weight)
+        model = NaiveBayes("bernoulli", unlabelled="em", unlabelled_weight=weight).fit(X, only(y, 60))
+        end = climb(NaiveBayes("bernoulli"), X, only(y, 60), weight)
         assert model.em_.weight == weight and model.em_.log_likelihood == end.trace
         assert model.em_.scores[weight] <= model.em_.scores[0.0]
         assert model.class_count_.sum() == pytest.approx(60 + weight * (n - 60))
@@ -266,7 +267,7 @@ def test_where_the_classes_are_no_clusters_the_model_is_that_of_the_labelled_row
 @pytest.mark.parametrize("calibrate", [None, "temperature", "columns"])
 def test_a_given_weight_is_used_with_one_labelled_row_of_each_class(calibrate):
     X, y = RNG.normal(size=(200, 2)), np.arange(200) % 2
-    model = sr.NaiveBayes("gaussian", unlabelled="em", unlabelled_weight=0.2, calibrate=calibrate)
+    model = NaiveBayes("gaussian", unlabelled="em", unlabelled_weight=0.2, calibrate=calibrate)
     model.fit(X, only(y, 2))
     assert model.em_.weight == 0.2 and model.em_.scores == {}
     assert model.class_count_.sum() == pytest.approx(2 + 0.2 * 198)
@@ -286,8 +287,8 @@ def test_a_table_that_falls_back_is_read_as_the_labelled_rows_are(calibrate, uns
     table.loc[40:, "few"] += 0.5  # no whole numbers: another family, had they a label
     table.loc[40:, "kind"] += "!"
     labels = only(y, 40)
-    model = sr.NaiveBayes(unlabelled="em", calibrate=calibrate, unseen=unseen).fit(table, labels)
-    plain = sr.NaiveBayes(calibrate=calibrate, unseen=unseen).fit(table[:40], y[:40])
+    model = NaiveBayes(unlabelled="em", calibrate=calibrate, unseen=unseen).fit(table, labels)
+    plain = NaiveBayes(calibrate=calibrate, unseen=unseen).fit(table[:40], y[:40])
     assert model.em_.weight == 0.0 and model.fixed_families_ == plain.fixed_families_
     np.testing.assert_allclose(model.predict_proba(table[:40]), plain.predict_proba(table[:40]), rtol=1e-6)
 
@@ -297,15 +298,15 @@ def test_one_labelled_row_of_each_class():
     first = [int(np.flatnonzero(y == c)[0]) for c in range(3)]
     labels = np.full(len(y), None, dtype=object)
     labels[first] = y[first]
-    model = sr.NaiveBayes("bernoulli", unlabelled="em", calibrate="temperature").fit(X, labels)
+    model = NaiveBayes("bernoulli", unlabelled="em", calibrate="temperature").fit(X, labels)
     assert model.em_.scores == {} and model.em_.weight == 1.0
-    assert model.score(X, y) > sr.NaiveBayes("bernoulli").fit(X[first], y[first]).score(X, y) + 0.1
+    assert model.score(X, y) > NaiveBayes("bernoulli").fit(X[first], y[first]).score(X, y) + 0.1
     assert set(model.calibration_.weights.values()) == {1.0}  # nothing to calibrate on
 
 
 def test_with_every_label_it_is_plain_fitting():
     table, y, _ = frame()
-    model, plain = sr.NaiveBayes(unlabelled="em").fit(table, y), sr.NaiveBayes().fit(table, y)
+    model, plain = NaiveBayes(unlabelled="em").fit(table, y), NaiveBayes().fit(table, y)
     assert not hasattr(model, "em_")
     assert (model.predict_proba(table) == plain.predict_proba(table)).all()
     model.fit(table, only(y, 100))
@@ -323,7 +324,7 @@ def test_probabilities_are_calibrated_on_labelled_rows_that_were_held_out(kind):
     X = np.repeat(X, 3, axis=1)  # everything is said three times
     labels, loss = only(y, 60), {}
     for calibrate in (None, kind):
-        model = sr.NaiveBayes("bernoulli", unlabelled="em", calibrate=calibrate).fit(X, labels)
+        model = NaiveBayes("bernoulli", unlabelled="em", calibrate=calibrate).fit(X, labels)
         assert model.em_.weight > 0
         loss[calibrate] = -model.predict_log_proba(X[60:])[np.arange(len(y) - 60), y[60:]].mean()
     assert model.loo_score_.rows == 60 and not model.calibration_.stale
@@ -367,7 +368,7 @@ def test_labels_may_be_missing_in_any_form(kind):
     if kind == "dates":
         plain[kind] = [datetime.date(2020, 1, day) for day in (1, 2, 3)]
     table = pd.DataFrame(X.astype(object), columns=[f"c{j}" for j in range(X.shape[1])]).astype(float)
-    model = sr.NaiveBayes("bernoulli", unlabelled="em").fit(table, KINDS[kind](y, 60))
+    model = NaiveBayes("bernoulli", unlabelled="em").fit(table, KINDS[kind](y, 60))
     assert model.classes_.tolist() == plain.get(kind, ["x", "y", "z"])
     assert (model.em_.labelled, model.em_.unlabelled) == (60, 340)
 
@@ -379,7 +380,7 @@ def test_labels_by_name_may_be_missing(make):
         name: column.astype(object).where(column.notna(), None).tolist() for name, column in table.items()
     }
     X = make(plain | {"label": labels})
-    model = sr.NaiveBayes(unlabelled="em").fit(X, "label")
+    model = NaiveBayes(unlabelled="em").fit(X, "label")
     assert (model.em_.labelled, model.em_.unlabelled) == (60, 440)
     assert model.classes_.tolist() == ["x", "y", "z"]
     assert len(model.predict(X)) == 500
@@ -392,26 +393,26 @@ def test_errors_name_the_remedy():
     X, y = bits(n=60)
     labels = only(y, 30)
     with pytest.raises(ValueError, match='label in row 30 is missing.*unlabelled="em"'):
-        sr.NaiveBayes("bernoulli").fit(X, labels)
+        NaiveBayes("bernoulli").fit(X, labels)
     with pytest.raises(ValueError, match="no row has a label"):
-        sr.NaiveBayes("bernoulli", unlabelled="em").fit(X, [None] * 60)
+        NaiveBayes("bernoulli", unlabelled="em").fit(X, [None] * 60)
     with pytest.raises(ValueError, match="every labelled row has weight 0"):
-        sr.NaiveBayes("bernoulli", unlabelled="em").fit(X, labels, (np.arange(60) >= 30).astype(float))
-    model = sr.NaiveBayes("bernoulli", unlabelled="em").fit(X, labels)
+        NaiveBayes("bernoulli", unlabelled="em").fit(X, labels, (np.arange(60) >= 30).astype(float))
+    model = NaiveBayes("bernoulli", unlabelled="em").fit(X, labels)
     for learn in (model.partial_fit, model.forget):
         with pytest.raises(ValueError, match="Only fit learns from rows without a label"):
             learn(X, labels)
     for wrong in (0.0, 1.5, "half"):
         with pytest.raises(ValueError, match="unlabelled_weight"):
-            sr.NaiveBayes(unlabelled="em", unlabelled_weight=wrong).fit(X, labels)
+            NaiveBayes(unlabelled="em", unlabelled_weight=wrong).fit(X, labels)
     with pytest.raises(ValueError, match="unlabelled"):
-        sr.NaiveBayes(unlabelled="yes").fit(X, labels)
+        NaiveBayes(unlabelled="yes").fit(X, labels)
     assert clone(model).get_params() == model.get_params()
 
 
 def test_a_failed_fit_leaves_the_model_as_it_was():
     X, y = bits(n=60)
-    model = sr.NaiveBayes("bernoulli", unlabelled="em").fit(X, only(y, 30))
+    model = NaiveBayes("bernoulli", unlabelled="em").fit(X, only(y, 30))
     before = model.em_
     with pytest.raises(ValueError, match="no row has a label"):
         model.fit(X, [None] * 60)
@@ -421,14 +422,14 @@ def test_a_failed_fit_leaves_the_model_as_it_was():
 def test_steps_are_logged(caplog):
     X, y = bits(n=300)
     with caplog.at_level(logging.INFO, logger="sunrise"):
-        sr.NaiveBayes("bernoulli", unlabelled="em", unlabelled_weight=1.0).fit(X, only(y, 60))
+        NaiveBayes("bernoulli", unlabelled="em", unlabelled_weight=1.0).fit(X, only(y, 60))
     assert (
         "EM, weight 1, all rows, step 1: log-likelihood -" in caplog.text and "cross-validated" in caplog.text
     )
     assert "EM, weight 1, fold 2 of 5, step 1:" in caplog.text and "of 240 rows changed class" in caplog.text
 
 
-@pytest.mark.parametrize("model", [sr.NaiveBayes("bernoulli"), sr.TextNB()], ids=str)
+@pytest.mark.parametrize("model", [NaiveBayes("bernoulli"), sr.TextNB()], ids=str)
 def test_steps_are_printed_on_request(model, capsys):
     X, y = bits(n=300)
     if isinstance(model, sr.TextNB):

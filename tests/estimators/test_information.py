@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import sunrise as sr
+from plain import NaiveBayes
 from scipy import integrate, stats
-from sunrise import BernoulliNB, GaussianNB, NaiveBayes, PoissonNB, engines
+from sunrise import BernoulliNB, GaussianNB, PoissonNB, engines
 
 RNG = np.random.default_rng(11)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import sunrise as sr
+from plain import NaiveBayes
 from scipy import special, stats
 
 N_ROWS = 12
@@ -60,7 +61,7 @@ def test_95_percent_intervals_cover_the_truth_19_times_in_20(draw, repetitions, 
     while len(covered) < repetitions:
         family, x, y, new, truth = draw(rng, rng.dirichlet([1.0, 1.0]))
         # Both classes are part of the model, also where only one of them was drawn.
-        model = sr.NaiveBayes(family, n_jobs=1).partial_fit(x, y, classes=[0, 1])
+        model = NaiveBayes(family, n_jobs=1).partial_fit(x, y, classes=[0, 1])
         low, high = model.interval(new[None], level=0.95, n_draws=600, random_state=len(covered))
         covered.append(low[0, 1] <= softmax(truth)[1] <= high[0, 1])
     assert abs(np.mean(covered) - 0.95) <= slack  # three standard errors, or four
@@ -68,8 +69,8 @@ def test_95_percent_intervals_cover_the_truth_19_times_in_20(draw, repetitions, 
 
 def test_the_class_prior_is_integrated_out_only_where_it_is_fitted():
     x, y = np.zeros((8, 1)), [0, 0, 0, 1, 1, 1, 1, 1]
-    fitted = sr.NaiveBayes("bernoulli").fit(x, y)
-    given = sr.NaiveBayes("bernoulli", class_prior=[0.4, 0.6]).fit(x, y)
+    fitted = NaiveBayes("bernoulli").fit(x, y)
+    given = NaiveBayes("bernoulli", class_prior=[0.4, 0.6]).fit(x, y)
     missing = np.array([[np.nan]])
     low, high = fitted.interval(missing, level=0.9, n_draws=40_000)
     truth = stats.beta(4, 6)  # of the first class: Dirichlet(1 + 3, 1 + 5)
@@ -87,7 +88,7 @@ def test_intervals_hold_the_prediction_and_shrink_with_data(family):
     widths = []
     for n in (10, 400):
         table = {name: draw[:n, j] for j, name in enumerate(columns)}
-        model = sr.NaiveBayes({columns: family}).fit(table, y[:n])
+        model = NaiveBayes({columns: family}).fit(table, y[:n])
         row = {"a": [4.0], "b": [4.0]}
         low, high = model.interval(row)
         assert (low <= model.predict_proba(row) + 0.02).all() and (
@@ -100,7 +101,7 @@ def test_intervals_hold_the_prediction_and_shrink_with_data(family):
 def test_point_estimates_without_a_posterior_have_no_width_beside_the_prior():
     rng = np.random.default_rng(0)
     table = {"x": rng.gamma(2.0, 1.0, 40)}
-    model = sr.NaiveBayes("gamma", class_prior="uniform").fit(table, np.arange(40) % 2)
+    model = NaiveBayes("gamma", class_prior="uniform").fit(table, np.arange(40) % 2)
     low, high = model.interval({"x": [1.0, 3.0]})
     np.testing.assert_allclose(low, model.predict_proba({"x": [1.0, 3.0]}), rtol=1e-9)
     np.testing.assert_allclose(high, low, rtol=1e-9)
@@ -112,8 +113,8 @@ def test_calibrated_intervals_are_of_the_calibrated_probability():
     table = {"a": x[:, 0], "b": x[:, 0], "c": rng.normal(size=300)}
     y = (x[:, 0] + rng.normal(size=300) > 0).astype(int)
     with pytest.warns(sr.DuplicateColumnsWarning):
-        plain = sr.NaiveBayes("gaussian").fit(table, y)
-    model = sr.NaiveBayes("gaussian", calibrate="columns").fit(table, y)
+        plain = NaiveBayes("gaussian").fit(table, y)
+    model = NaiveBayes("gaussian", calibrate="columns").fit(table, y)
     rows = {"a": [1.5], "b": [1.5], "c": [0.0]}
     for fitted in (plain, model):
         low, high = fitted.interval(rows)
@@ -123,7 +124,7 @@ def test_calibrated_intervals_are_of_the_calibrated_probability():
 
 @pytest.mark.parametrize("level", [0.0, 1.0, -1.0, 95])
 def test_a_level_is_between_0_and_1(level):
-    model = sr.NaiveBayes("gaussian").fit({"x": [0.0, 1.0, 2.0, 4.0]}, [0, 0, 1, 1])
+    model = NaiveBayes("gaussian").fit({"x": [0.0, 1.0, 2.0, 4.0]}, [0, 0, 1, 1])
     with pytest.raises(ValueError, match="level"):
         model.interval({"x": [1.0]}, level=level)
 
@@ -135,13 +136,13 @@ def test_models_without_a_posterior_say_so():
     with pytest.raises(ValueError, match="complement"):
         sr.ComplementNB().fit(x, y).interval(x)
     with pytest.raises(ValueError, match="n_draws"):
-        sr.NaiveBayes("gaussian").fit(x, y).interval(x, n_draws=0)
+        NaiveBayes("gaussian").fit(x, y).interval(x, n_draws=0)
 
 
 def test_the_same_seed_gives_the_same_interval_whatever_the_rows_beside():
     rng = np.random.default_rng(3)
     x, y = rng.normal(size=(50, 2)), np.arange(50) % 3
-    model = sr.NaiveBayes("gaussian").fit(x, y)
+    model = NaiveBayes("gaussian").fit(x, y)
     together, alone = model.interval(x), model.interval(x[7:8])
     np.testing.assert_allclose(np.array(together)[:, 7:8], np.array(alone), rtol=1e-12)
 
@@ -159,7 +160,7 @@ def test_intervals_of_kernel_columns_have_a_width_that_shrinks_with_the_rows():
     widths = []
     for n in (20, 200, 2000):
         X, y = kernel_rows(n)
-        model = sr.NaiveBayes("kernel", class_prior="uniform").fit(X, y)
+        model = NaiveBayes("kernel", class_prior="uniform").fit(X, y)
         low, high = model.interval({"x": [0.3, 0.9]}, n_draws=400)
         p = model.predict_proba({"x": [0.3, 0.9]})
         assert (low < p).all() and (p < high).all()
@@ -171,7 +172,7 @@ def test_intervals_of_kernel_columns_have_a_width_that_shrinks_with_the_rows():
 def test_draws_of_a_kernel_density_are_those_of_dirichlet_shares(settings):
     X, y = kernel_rows(30, 3)
     X["x"] = np.round(X["x"], 1)  # with ties
-    model = sr.NaiveBayes(sr.Kernel(bandwidth=0.4, **settings), class_prior="uniform").fit(X, y)
+    model = NaiveBayes(sr.Kernel(bandwidth=0.4, **settings), class_prior="uniform").fit(X, y)
     asked = np.array([-0.4, 0.6, 2.2])
     low, high = model.interval({"x": asked}, level=0.8, n_draws=4000)
     rng = np.random.default_rng(9)
@@ -195,7 +196,7 @@ def test_draws_of_a_kernel_density_are_those_of_dirichlet_shares(settings):
 def test_many_values_share_draws_within_a_tenth_of_a_bandwidth(monkeypatch):
     X, y = kernel_rows(900, 1)
     X["x"] = X["x"] + np.random.default_rng(0).uniform(0, 1e-4, 900)
-    model = sr.NaiveBayes("kernel", class_prior="uniform").fit(X, y)
+    model = NaiveBayes("kernel", class_prior="uniform").fit(X, y)
     rows = {"x": [-1.0, 0.5, 3.0, 40.0, None]}
     exact = model.interval(rows, n_draws=3000)
     monkeypatch.setattr("sunrise.forms.kernel_draws.MOST_VALUES", 10)

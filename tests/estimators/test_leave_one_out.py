@@ -19,6 +19,7 @@ import pytest
 import sunrise as sr
 from hypothesis import Phase, assume, given, settings
 from hypothesis import strategies as st
+from plain import NaiveBayes
 from scipy import sparse
 from sklearn.exceptions import NotFittedError
 from sunrise import (
@@ -27,7 +28,6 @@ from sunrise import (
     ComplementNB,
     GaussianNB,
     MultinomialNB,
-    NaiveBayes,
     PoissonNB,
     engines,
 )

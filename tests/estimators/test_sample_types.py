@@ -11,7 +11,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 import sunrise as sr
-from sunrise import NaiveBayes
+from plain import NaiveBayes
 
 N = 60
 RNG = np.random.default_rng(8)

@@ -7,7 +7,8 @@ import pandas as pd
 import polars as pl
 import pytest
 import sunrise as sr
-from sunrise import BernoulliNB, GaussianNB, MultinomialNB, NaiveBayes
+from plain import NaiveBayes
+from sunrise import BernoulliNB, GaussianNB, MultinomialNB
 from sunrise.datasets import load_heart_disease
 
 RNG = np.random.default_rng(11)

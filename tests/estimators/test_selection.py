@@ -7,11 +7,12 @@ import pandas as pd
 import polars as pl
 import pytest
 import sunrise as sr
+from plain import NaiveBayes
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.feature_selection import SelectKBest
 from sklearn.pipeline import make_pipeline
-from sunrise import BernoulliNB, GaussianNB, MultinomialNB, NaiveBayes
+from sunrise import BernoulliNB, GaussianNB, MultinomialNB
 from sunrise.datasets import load_heart_disease
 
 RNG = np.random.default_rng(11)

@@ -16,12 +16,13 @@ import pytest
 import sunrise as sr
 from hypothesis import given
 from hypothesis import strategies as st
+from plain import NaiveBayes
 from scipy import sparse, stats
 from sklearn.base import clone
 from sklearn.datasets import load_iris
 from sklearn.model_selection import StratifiedKFold
 from sklearn.preprocessing import KBinsDiscretizer
-from sunrise import Binned, Categorical, CategoricalNB, NaiveBayes, engines
+from sunrise import Binned, Categorical, CategoricalNB, engines
 
 RNG = np.random.default_rng(5)
 

@@ -7,8 +7,9 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
+from plain import NaiveBayes
 from sklearn.datasets import load_breast_cancer
-from sunrise import Kernel, KernelNB, Laplace, NaiveBayes
+from sunrise import Kernel, KernelNB, Laplace
 from sunrise.datasets import load_heart_disease
 from sunrise.numerics.quadrature import gauss_nodes
 

@@ -13,11 +13,12 @@ import numpy as np
 import pandas as pd
 import pytest
 import sunrise as sr
+from plain import NaiveBayes
 from scipy import sparse, stats
 from scipy.optimize import minimize
 from scipy.special import digamma
 from sklearn.base import clone
-from sunrise import DirichletMultinomialNB, MultinomialNB, NaiveBayes, NotConvergedWarning, engines
+from sunrise import DirichletMultinomialNB, MultinomialNB, NotConvergedWarning, engines
 from sunrise.numerics import polya
 from sunrise.numerics.special import log_rising, reciprocals
 

@@ -8,7 +8,7 @@ from itertools import pairwise
 import mpmath
 import numpy as np
 import pytest
-import sunrise
+from plain import NaiveBayes
 from scipy import integrate, stats
 from sunrise import engines
 from sunrise.data.blocks import DenseBlock
@@ -381,7 +381,7 @@ def test_gamma_keeps_its_digits_far_from_0(far, estimate):
     n = 300
     x = far + np.random.default_rng(4).normal(size=n) * np.repeat([1.0, 2.0], n // 2)
     y = np.repeat([0, 1], n // 2)
-    model = sunrise.NaiveBayes("gamma", estimate=estimate).fit({"x": x}, y)
+    model = NaiveBayes("gamma", estimate=estimate).fit({"x": x}, y)
     places = np.array([far - 4.0, far - 1.0, far, far + 0.5, far + 7.0])
     found = model.predict_joint_log_proba({"x": places}) - np.log(model.class_prior_)
     with engines.using("array"):
@@ -618,7 +618,7 @@ def test_joint_scores_are_prior_and_density(name, engine):
     x, y = ordinary(name, np.random.default_rng(10))
     x[::7, 0] = np.nan
     with engines.using(engine):
-        joint = sunrise.NaiveBayes(families=name).fit(x, y).predict_joint_log_proba(x)
+        joint = NaiveBayes(families=name).fit(x, y).predict_joint_log_proba(x)
     twin = TWIN[name](*NUMBERS[name](fitted(family, x, y)))
     density = log_density(twin, x[:, None, :]) - family.log_base_measure(x)[:, None, :]
     expected = np.log(np.bincount(y) / len(y)) + np.nansum(density, axis=2)
@@ -629,7 +629,7 @@ def test_joint_scores_are_prior_and_density(name, engine):
 def test_batches_and_merges_make_the_same_model(name):
     x, y = ordinary(name, np.random.default_rng(11))
     x[::7, 0] = np.nan
-    whole, parts, other = (sunrise.NaiveBayes(families=name) for _ in range(3))
+    whole, parts, other = (NaiveBayes(families=name) for _ in range(3))
     whole.fit(x, y)
     parts.partial_fit(x[:20], y[:20]).partial_fit(x[20:40], y[20:40])
     parts.merge(other.fit(x[40:], y[40:]))

@@ -15,9 +15,10 @@ import mpmath
 import numpy as np
 import pytest
 import sunrise as sr
+from plain import NaiveBayes
 from scipy import optimize, sparse, stats
 from scipy.special import expit
-from sunrise import MultinomialNB, NaiveBayes, engines
+from sunrise import MultinomialNB, engines
 from sunrise.numerics.conjugate import Beta, Gamma
 from sunrise.numerics.normal_inverse_gamma import NormalInverseGamma
 

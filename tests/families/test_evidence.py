@@ -11,6 +11,7 @@ import pytest
 import sunrise as sr
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from plain import NaiveBayes
 from scipy import integrate, sparse, stats
 from sunrise import (
     BernoulliNB,
@@ -18,7 +19,6 @@ from sunrise import (
     ComplementNB,
     GaussianNB,
     MultinomialNB,
-    NaiveBayes,
     PoissonNB,
     engines,
 )

@@ -10,12 +10,12 @@ import mpmath
 import numpy as np
 import pandas as pd
 import pytest
-import sunrise as sr
+from plain import NaiveBayes
 from scipy import integrate, sparse, stats
 from scipy.special import logsumexp
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 from sklearn.model_selection import RepeatedStratifiedKFold, cross_val_score
-from sunrise import Kernel, KernelNB, NaiveBayes, _native, engines
+from sunrise import Kernel, KernelNB, _native, engines
 from sunrise.numerics import bandwidth
 from sunrise.statistics.empirical import Values
 
@@ -650,4 +650,4 @@ def test_a_million_values_are_fitted_and_scored_in_little_more_than_sorting_them
 
 
 def test_it_can_be_given_by_name():
-    assert sr.NaiveBayes({"x": "kernel"}).fit({"x": [1.0, 2.0]}, [0, 1]).families_["x"]["family"] == "kernel"
+    assert NaiveBayes({"x": "kernel"}).fit({"x": [1.0, 2.0]}, [0, 1]).families_["x"]["family"] == "kernel"

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import sunrise as sr
+from plain import NaiveBayes
 from scipy import stats
 from sunrise.families.laplace import median_and_deviation
 from sunrise.statistics.empirical import Run
@@ -17,7 +18,7 @@ def lower_median(x):
 
 
 def test_maximum_likelihood_is_median_and_mean_absolute_deviation():
-    model = sr.NaiveBayes("laplace", estimate="mle").fit(X, Y)
+    model = NaiveBayes("laplace", estimate="mle").fit(X, Y)
     shown = model.parameters_["x"]
     for k, label in enumerate("ab"):
         x = X["x"][label == Y]
@@ -26,7 +27,7 @@ def test_maximum_likelihood_is_median_and_mean_absolute_deviation():
 
 
 def test_scores_are_scipys_densities():
-    model = sr.NaiveBayes("laplace", class_prior="uniform").fit(X, Y)
+    model = NaiveBayes("laplace", class_prior="uniform").fit(X, Y)
     grid, shown = np.linspace(-20, 20, 401), model.parameters_["x"]
     twin = stats.laplace(shown["median"], shown["scale"]).pdf(grid[:, None]).mean(axis=1)
     np.testing.assert_allclose(np.exp(model.score_samples({"x": grid})), twin, rtol=1e-9)
@@ -47,21 +48,21 @@ def test_removing_a_cell_is_a_median_of_the_others():
 
 def test_weights_are_repetitions():
     w = RNG.integers(1, 4, len(Y))
-    weighted = sr.NaiveBayes("laplace").fit(X, Y, sample_weight=w)
-    repeated = sr.NaiveBayes("laplace").fit({"x": np.repeat(X["x"], w)}, np.repeat(Y, w))
+    weighted = NaiveBayes("laplace").fit(X, Y, sample_weight=w)
+    repeated = NaiveBayes("laplace").fit({"x": np.repeat(X["x"], w)}, np.repeat(Y, w))
     np.testing.assert_allclose(weighted.predict_log_proba(X), repeated.predict_log_proba(X), rtol=1e-10)
 
 
 def test_units_and_shifts_change_nothing():
-    model = sr.NaiveBayes("laplace").fit(X, Y)
-    moved = sr.NaiveBayes("laplace").fit({"x": 1e6 + 1e3 * X["x"]}, Y)
+    model = NaiveBayes("laplace").fit(X, Y)
+    moved = NaiveBayes("laplace").fit({"x": 1e6 + 1e3 * X["x"]}, Y)
     np.testing.assert_allclose(
         moved.predict_log_proba({"x": 1e6 + 1e3 * X["x"]}), model.predict_log_proba(X), rtol=1e-6, atol=1e-9
     )
 
 
 def test_mutual_information_is_the_integral():
-    model = sr.NaiveBayes("laplace", class_prior="uniform").fit(X, Y)
+    model = NaiveBayes("laplace", class_prior="uniform").fit(X, Y)
     shown, grid = model.parameters_["x"], np.linspace(-80, 80, 1_600_001)
     p = np.stack(
         [stats.laplace(m, b).pdf(grid) for m, b in zip(shown["median"], shown["scale"], strict=True)]
@@ -73,23 +74,23 @@ def test_mutual_information_is_the_integral():
 
 def test_one_value_has_no_maximum_of_the_likelihood():
     with pytest.raises(ValueError, match="fewer than two different values in one class"):
-        sr.NaiveBayes("laplace", estimate="mle").fit({"x": [1.0, 1.0, 2.0, 3.0]}, list("aabb"))
+        NaiveBayes("laplace", estimate="mle").fit({"x": [1.0, 1.0, 2.0, 3.0]}, list("aabb"))
 
 
 def test_priors_can_be_passed_back_and_bad_ones_are_refused():
-    model = sr.NaiveBayes("laplace").fit(X, Y)
-    again = sr.NaiveBayes({"x": sr.Laplace(prior=model.prior_["x"])}).fit(X, Y)
+    model = NaiveBayes("laplace").fit(X, Y)
+    again = NaiveBayes({"x": sr.Laplace(prior=model.prior_["x"])}).fit(X, Y)
     np.testing.assert_allclose(again.predict_proba(X), model.predict_proba(X))
     with pytest.raises(ValueError, match="a median and a scale"):
         sr.Laplace(prior=3.0)
 
 
 def test_it_is_drawn_sampled_and_learns_without_labels():
-    model = sr.NaiveBayes("laplace").fit(X, Y)
+    model = NaiveBayes("laplace").fit(X, Y)
     rows, _ = model.sample(50_000, y="b", random_state=0)
     shown = model.parameters_["x"]
     assert np.median(rows["x"]) == pytest.approx(shown["median"][1], abs=0.1)
     panel = sr.plots.DensityDisplay.from_estimator(model, X, Y).panels[0]
     assert panel.is_curve and panel.family == "laplace"
     labels = [label if k < 60 else None for k, label in enumerate(Y.tolist())]
-    assert sr.NaiveBayes("laplace", unlabelled="em").fit(X, labels).score(X, Y) > 0.6
+    assert NaiveBayes("laplace", unlabelled="em").fit(X, labels).score(X, Y) > 0.6

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-import sunrise as sr
+from plain import NaiveBayes
 from scipy import stats
 
 RNG = np.random.default_rng(5)
@@ -14,7 +14,7 @@ X = pd.DataFrame(
 
 
 def test_parameters_are_the_moments_with_one_row_more():
-    model = sr.NaiveBayes("negative_binomial").fit(X, Y)
+    model = NaiveBayes("negative_binomial").fit(X, Y)
     x, own = X["claims"].to_numpy(float), X["claims"][Y == "a"].to_numpy(float)
     mean = (own.sum() + x.mean()) / (len(own) + 1)
     square = ((own**2).sum() + (x**2).mean()) / (len(own) + 1)
@@ -25,7 +25,7 @@ def test_parameters_are_the_moments_with_one_row_more():
 
 
 def test_scores_are_scipys_log_probabilities():
-    model = sr.NaiveBayes("negative_binomial", class_prior="uniform").fit(X[["claims"]], Y)
+    model = NaiveBayes("negative_binomial", class_prior="uniform").fit(X[["claims"]], Y)
     counts = np.arange(0.0, 60.0)
     density = model.score_samples({"claims": counts})
     shown = model.parameters_["claims"]
@@ -38,15 +38,15 @@ def test_scores_are_scipys_log_probabilities():
 def test_counts_without_excess_variance_are_poisson():
     table = {"n": [2, 2, 3, 2, 3, 2, 2, 3]}
     labels = list("aaaabbbb")
-    poisson = sr.NaiveBayes("poisson", estimate="mle").fit(table, labels)
-    model = sr.NaiveBayes("negative_binomial", estimate="mle").fit(table, labels)
+    poisson = NaiveBayes("poisson", estimate="mle").fit(table, labels)
+    model = NaiveBayes("negative_binomial", estimate="mle").fit(table, labels)
     np.testing.assert_allclose(
         model.predict_log_proba({"n": [0, 2, 9]}), poisson.predict_log_proba({"n": [0, 2, 9]}), rtol=1e-6
     )
 
 
 def test_samples_have_the_moments():
-    model = sr.NaiveBayes("negative_binomial").fit(X, Y)
+    model = NaiveBayes("negative_binomial").fit(X, Y)
     rows, _ = model.sample(200_000, y="a", random_state=0)
     shown = model.parameters_["claims"]
     mean, size = shown["mean"][0], shown["size"][0]
@@ -56,7 +56,7 @@ def test_samples_have_the_moments():
 
 
 def test_mutual_information_is_the_sum_over_counts():
-    model = sr.NaiveBayes("negative_binomial", class_prior="uniform").fit(X[["claims"]], Y)
+    model = NaiveBayes("negative_binomial", class_prior="uniform").fit(X[["claims"]], Y)
     shown, counts = model.parameters_["claims"], np.arange(3000)
     p = np.stack(
         [stats.nbinom(r, r / (r + m)).pmf(counts) for m, r in zip(shown["mean"], shown["size"], strict=True)]
@@ -69,13 +69,13 @@ def test_mutual_information_is_the_sum_over_counts():
 
 def test_fractions_and_negative_numbers_are_refused():
     with pytest.raises(ValueError, match="whole numbers, not fractions: 0.5 in column 'claims', row 1"):
-        sr.NaiveBayes("negative_binomial").fit({"claims": [1, 0.5]}, [0, 1])
+        NaiveBayes("negative_binomial").fit({"claims": [1, 0.5]}, [0, 1])
     with pytest.raises(ValueError, match="Negative values.*column 'claims', row 0"):
-        sr.NaiveBayes("negative_binomial").fit({"claims": [-1, 2]}, [0, 1])
+        NaiveBayes("negative_binomial").fit({"claims": [-1, 2]}, [0, 1])
 
 
 def test_em_has_no_likelihood_but_learns():
     labels = [label if k < 60 else None for k, label in enumerate(Y.tolist())]
-    model = sr.NaiveBayes("negative_binomial", unlabelled="em").fit(X, labels)
+    model = NaiveBayes("negative_binomial", unlabelled="em").fit(X, labels)
     assert not (model.em_.steps and model.em_.is_likelihood)
     assert model.score(X, Y) > 0.5

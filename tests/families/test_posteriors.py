@@ -7,8 +7,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 import sunrise as sr
+from plain import NaiveBayes
 from scipy import integrate, stats
-from sunrise import NaiveBayes
 from sunrise.numerics.conjugate import Beta, Dirichlet, Gamma
 from sunrise.numerics.normal_inverse_gamma import InverseGamma, NormalInverseGamma
 

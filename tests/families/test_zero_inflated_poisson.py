@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-import sunrise as sr
+from plain import NaiveBayes
 from scipy import optimize, stats
 from sunrise.families.zero_inflated_poisson import rate_of
 
@@ -23,7 +23,7 @@ def test_rates_solve_their_equation():
 
 
 def test_maximum_likelihood_is_that_of_a_general_optimiser():
-    model = sr.NaiveBayes("zero_inflated_poisson", estimate="mle").fit(X, Y)
+    model = NaiveBayes("zero_inflated_poisson", estimate="mle").fit(X, Y)
     shown = model.parameters_["visits"]
     for k, label in enumerate("ab"):
         x = np.asarray(X["visits"])[label == Y]
@@ -38,7 +38,7 @@ def test_maximum_likelihood_is_that_of_a_general_optimiser():
 
 
 def test_scores_are_the_probabilities_of_the_mixture():
-    model = sr.NaiveBayes("zero_inflated_poisson", class_prior="uniform").fit(X, Y)
+    model = NaiveBayes("zero_inflated_poisson", class_prior="uniform").fit(X, Y)
     counts, shown = np.arange(60.0), model.parameters_["visits"]
     p = (1 - shown["zeros"]) * stats.poisson(shown["rate"]).pmf(counts[:, None]) + shown["zeros"] * (
         counts == 0
@@ -49,20 +49,20 @@ def test_scores_are_the_probabilities_of_the_mixture():
 
 def test_few_zeros_are_a_plain_poisson():
     table, labels = {"n": [3, 4, 2, 5, 9, 8, 7, 9]}, list("aaaabbbb")
-    model = sr.NaiveBayes("zero_inflated_poisson", estimate="mle").fit(table, labels)
-    poisson = sr.NaiveBayes("poisson", estimate="mle").fit(table, labels)
+    model = NaiveBayes("zero_inflated_poisson", estimate="mle").fit(table, labels)
+    poisson = NaiveBayes("poisson", estimate="mle").fit(table, labels)
     np.testing.assert_allclose(model.predict_log_proba(table), poisson.predict_log_proba(table), rtol=1e-9)
 
 
 def test_it_is_linear_in_counts_and_zeros():
-    model = sr.NaiveBayes("zero_inflated_poisson").fit(X, Y)
+    model = NaiveBayes("zero_inflated_poisson").fit(X, Y)
     line = model.to_linear()
     assert line.coef.shape == (2, 2)
     np.testing.assert_allclose(line.decision(X), model.predict_joint_log_proba(X), rtol=1e-9)
 
 
 def test_explanations_add_up_and_missing_cells_add_nothing():
-    model = sr.NaiveBayes("zero_inflated_poisson").fit(X, Y)
+    model = NaiveBayes("zero_inflated_poisson").fit(X, Y)
     rows = {"visits": [0, 3, None]}
     explained = model.explain(rows)
     np.testing.assert_allclose(explained.score, model.predict_joint_log_proba(rows), rtol=1e-12)
@@ -70,7 +70,7 @@ def test_explanations_add_up_and_missing_cells_add_nothing():
 
 
 def test_samples_have_their_zeros():
-    model = sr.NaiveBayes("zero_inflated_poisson").fit(X, Y)
+    model = NaiveBayes("zero_inflated_poisson").fit(X, Y)
     rows, _ = model.sample(100_000, y="a", random_state=0)
     shown = model.parameters_["visits"]
     zeros = shown["zeros"][0] + (1 - shown["zeros"][0]) * np.exp(-shown["rate"][0])

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from plain import NaiveBayes
 from scipy import sparse
 from sunrise import (
     BernoulliNB,
@@ -23,7 +24,6 @@ from sunrise import (
     GaussianNB,
     KernelNB,
     MultinomialNB,
-    NaiveBayes,
     PoissonNB,
     engines,
 )

@@ -7,7 +7,7 @@ import warnings
 import numpy as np
 import pytest
 import sunrise as sr
-from sunrise import NaiveBayes
+from plain import NaiveBayes
 
 RNG = np.random.default_rng(3)
 

@@ -11,8 +11,9 @@ import pandas as pd
 import polars as pl
 import pytest
 import sunrise as sr
+from plain import NaiveBayes
 from sklearn.base import clone
-from sunrise import ImpossibleCellWarning, NaiveBayes
+from sunrise import ImpossibleCellWarning
 
 RNG = np.random.default_rng(3)
 N = 600

@@ -14,13 +14,13 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from plain import NaiveBayes
 from scipy import stats
 from sunrise import (
     BernoulliNB,
     Categorical,
     CategoricalNB,
     MultinomialNB,
-    NaiveBayes,
     PoissonNB,
     UnseenLevelsWarning,
 )

@@ -17,9 +17,10 @@ import pytest
 import sunrise as sr
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from plain import NaiveBayes
 from scipy import sparse
 from sklearn.base import clone
-from sunrise import NaiveBayes, TextNB
+from sunrise import TextNB
 
 HEART = Path(__file__).parents[1] / "data" / "tables" / "heart-cleveland.csv.gz"
 

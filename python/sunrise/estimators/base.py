@@ -145,6 +145,8 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
                 f"This {type(self).__name__} was made from parameters without rows=, so it cannot be updated or "
                 "merged. Pass from_parameters(..., rows=), the number of training rows that the parameters are worth."
             )
+        if "_model" not in self.__dict__:
+            return
         for part, block in zip(self._model.parts, self.stats_.blocks, strict=True):
             if getattr(block, "is_compressed", False):
                 name = self._columns()[part.columns[0]]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -18,7 +19,7 @@ from sunrise.inference.held_out import HeldOut
 from sunrise.inference.leave_one_out import LeaveOneOut
 from sunrise.model.encode_rows import encode_rows
 from sunrise.model.fitted import FittedModel
-from sunrise.model.schema import Schema
+from sunrise.model.schema import Choice, Schema
 from sunrise.model.settings import Settings
 from sunrise.statistics.model import Stats
 
@@ -29,7 +30,13 @@ FEWEST_ROWS, FEWEST_ROWS_OF_CLASS = 30, 5
 class CalibratingMixin(Estimator):
     """Calibration on training rows, and the score by folds."""
 
-    def _first_statistics(self, settings: Settings, rows: TrainingRows) -> tuple[Schema, Stats]:
+    def _first_statistics(
+        self,
+        settings: Settings,
+        rows: TrainingRows,
+        find_duplicates: bool = False,
+        of_all_rows: Sequence[Choice] = (),
+    ) -> tuple[Schema, Stats]:
         """Choose the families of the columns and accumulate the table."""
         raise NotImplementedError
 
@@ -76,7 +83,8 @@ class CalibratingMixin(Estimator):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             try:
-                schema, stats = self._first_statistics(settings, rest)
+                known = self._model.schema.choices
+                schema, stats = self._first_statistics(settings, rest, of_all_rows=known)
                 model = FittedModel(settings, schema, stats, self._model.classes)
                 problems = zip(model.parts, stats.blocks, strict=True)
                 if any(part.family.find_problem(block) for part, block in problems):

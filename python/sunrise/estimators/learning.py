@@ -5,6 +5,7 @@ All of them read a table once, accumulate its statistics, and add them to or sub
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Self
 
@@ -249,9 +250,16 @@ class LearningMixin(StreamMixin, CalibratingMixin):
         return TrainingRows(table, accumulator, label)
 
     def _first_statistics(
-        self, settings: Settings, rows: TrainingRows, find_duplicates: bool = False
+        self,
+        settings: Settings,
+        rows: TrainingRows,
+        find_duplicates: bool = False,
+        of_all_rows: Sequence[Choice] = (),
     ) -> tuple[Schema, Stats]:
-        """Choose the families of the columns and accumulate the table; `find_duplicates` warns of duplicate columns."""
+        """Choose the families of the columns and accumulate the table; `find_duplicates` warns of duplicate columns.
+
+        `of_all_rows` are the choices by all rows, if these are a part of them.
+        """
         table, accumulator = rows.table, rows.accumulator
         schema = self._whole_schema(settings, table)
         if schema is not None and schema.is_matrix:
@@ -261,7 +269,7 @@ class LearningMixin(StreamMixin, CalibratingMixin):
             table = frame_of(table.block.numbers())
         if find_duplicates and self._calibration_kind() != "columns":  # column weights correct for duplicates
             accumulator = replace(accumulator, sample=ColumnSample.of(table.n_rows))
-        choices, ready = choose_families(accumulator, table, settings)
+        choices, ready = choose_families(accumulator, table, settings, of_all_rows)
         schema = Schema(table.names, tuple(choices), table.is_named, rows.label, table.library)
         stats = accumulator.table(table, schema, ready)
         self._name_columns(schema)

@@ -52,6 +52,8 @@ class Choice:
     asleep: bool = False
     #: Mean leave-one-out log-probability of the class (nats per row) under each candidate family, if chosen by score.
     scores: dict[str, float] | None = field(default=None, compare=False)
+    #: Names of the candidate families that might be chosen on a part of the rows.
+    plausible: tuple[str, ...] = field(default=(), compare=False)
 
     @property
     def statistics_key(self) -> tuple[Any, ...] | None:

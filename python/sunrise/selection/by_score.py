@@ -46,11 +46,14 @@ FEWEST_CELLS, FEWEST_OF_CLASS = 30, 5
 
 
 def choose_by_score(
-    accumulator: Accumulator, columns: dict[int, Column], settings: Settings
+    accumulator: Accumulator,
+    columns: dict[int, Column],
+    settings: Settings,
+    shortlists: dict[int, tuple[str, ...]] | None = None,
 ) -> dict[int, Choice]:
     """Return the choices for the numeric columns among these columns, with the scores of all candidates.
 
-    Columns with too few cells to compare families have no choice.
+    Columns with too few cells to compare families have no choice. `shortlists` are names of candidates by column.
     """
     labelled = accumulator if accumulator.labels is None else accumulator.labelled
     n_classes = len(labelled.classes)
@@ -61,6 +64,8 @@ def choose_by_score(
     }
     families = _all_candidates()
     candidates = {j: _candidates(profile, families) for j, profile in profiles.items()}
+    for j, names in (shortlists or {}).items():
+        candidates[j] = [family for family in candidates.get(j, []) if family.name in names]
     candidates = {j: own for j, own in candidates.items() if len(own) > 1}
     if not 0 < len(candidates) <= MOST_COLUMNS:
         return {}
@@ -157,9 +162,10 @@ def _choices(pairs: list[Pair], scores: RowScores) -> dict[int, Choice]:
             continue
         names = [pairs[k].family.name for k in own]
         tables = scores.of_class[:, own], scores.of_cell[:, own]
-        at, reason = decide(names, *tables, scores.of_prior, scores.weight[:, own[0]])
+        at, reason, plausible = decide(names, *tables, scores.of_prior, scores.weight[:, own[0]])
         by_name = dict(zip(names, means[own].tolist(), strict=True))
-        choices[j] = Choice(FAMILIES[names[at]](), reason, scores=by_name)
+        shortlist = tuple(names[k] for k in np.flatnonzero(plausible | (np.arange(len(names)) == at)))
+        choices[j] = Choice(FAMILIES[names[at]](), reason, scores=by_name, plausible=shortlist)
     return choices
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 from sunrise._common.warnings import NoColumnsWarning, alert
 from sunrise.data.frame import Frame
 from sunrise.data.types import type_of
+from sunrise.families.base import FAMILIES
 from sunrise.model.accumulate import Accumulator
 from sunrise.model.schema import BY_USER, Choice, Schema, given_choices
 from sunrise.model.settings import Settings
@@ -16,14 +18,27 @@ from sunrise.selection.rules import choose_by_type
 
 
 def choose_families(
-    accumulator: Accumulator, table: Frame, settings: Settings
+    accumulator: Accumulator, table: Frame, settings: Settings, of_all_rows: Sequence[Choice] = ()
 ) -> tuple[list[Choice], dict[int, Any]]:
-    """The choice of every column, and statistics of columns that choosing has computed, by position."""
+    """The choice of every column, and statistics of columns that choosing has computed, by position.
+
+    If the table is a part of the rows, `of_all_rows` are the choices by all rows: choices by type are taken over, and
+    scores are compared only for families that may win.
+    """
     given = given_choices(settings.families, table.names)
     used = [j for j, choice in enumerate(given) if choice is None or choice.family is not None]
     columns = dict(zip(used, table.read_all(used), strict=True))
     by_score = {j: columns[j] for j in _open_columns(settings.families, table, given)}
-    choices = dict(enumerate(given)) | choose_by_score(accumulator, by_score, settings)
+    shortlists: dict[int, tuple[str, ...]] = {}
+    for j, known in enumerate(of_all_rows):
+        if given[j] is not None:
+            continue
+        if len(known.plausible) > 1:
+            shortlists[j] = known.plausible
+        else:
+            by_score.pop(j, None)
+            given[j] = replace(known, family=FAMILIES[known.plausible[0]]()) if known.plausible else known
+    choices = dict(enumerate(given)) | choose_by_score(accumulator, by_score, settings, shortlists)
     ready: dict[int, Any] = {}
     for j, choice in choices.items():
         if choice is None:
@@ -35,10 +50,10 @@ def choose_families(
             if statistics is not None:
                 ready[j] = statistics
     for j, column in columns.items():
-        known: Any = choices[j]
-        asleep = known.family is None and known.is_uninformed  # constant or empty: it may wake up
+        own_choice: Any = choices[j]
+        asleep = own_choice.family is None and own_choice.is_uninformed  # constant or empty: it may wake up
         own = None if column.source is None else type_of(column.source)
-        choices[j] = replace(known, kind=column.kind, declared=column.declared, asleep=asleep, type=own)
+        choices[j] = replace(own_choice, kind=column.kind, declared=column.declared, asleep=asleep, type=own)
     every = [columns.get(j) for j in range(len(given))]
     return accumulator.learn(every, [choices[j] for j in range(len(given))]), ready  # type: ignore[misc,arg-type]
 

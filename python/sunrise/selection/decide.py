@@ -21,15 +21,18 @@ from sunrise._common.arrays import Floats, Mask
 
 #: Standard errors: below the best score of the class; above the class prior; below the best density.
 OF_CLASS, ABOVE_PRIOR, OF_DENSITY = 0.5, 2.0, 1.0
+#: Standard errors below the best score up to which a candidate might be chosen on a part of the rows.
+PLAUSIBLE = 2.0
 #: Differences of mean scores below this are rounding errors.
 _ROUNDING = 1e-10
 
 
 class Decision(NamedTuple):
-    """The position of the chosen candidate, and why it was chosen."""
+    """The position of the chosen candidate, why it was chosen, and which candidates other rows might have chosen."""
 
     at: int
     reason: str
+    plausible: Mask
 
 
 def decide(
@@ -41,11 +44,13 @@ def decide(
     kept = within(of_class, gain, weight, OF_CLASS) if informative else np.ones(len(names), bool)
     density = weight @ of_cell / weight.sum()
     density = np.where(kept & ~np.isnan(density), density, -np.inf)
+    scores, means = (of_class, gain) if informative else (of_cell, density)
+    plausible = within(scores, means, weight, PLAUSIBLE)
     near = within(of_cell, density, weight, OF_DENSITY) & kept
     at = int(np.argmax(near))
     if not informative:
         best = "best density" if at == np.argmax(density) else "simplest of the best densities"
-        return Decision(at, f"says nothing about the class beyond chance; {best}")
+        return Decision(at, f"says nothing about the class beyond chance; {best}", plausible)
     text = f"{gain[at]:.3f} nats per row above the prior"
     other = max((k for k in range(len(names)) if k != at), key=lambda k: gain[k])
     more, its_error = mean_and_error(of_class[:, [at]] - of_class[:, [other]], weight)
@@ -53,7 +58,7 @@ def decide(
     text += f", {abs(more[0]):.3f}+-{its_error[0]:.3f} {side} {names[other]}"
     if more[0] < 0:
         text += "; better density" if density[at] > density[other] else "; simpler"
-    return Decision(at, text)
+    return Decision(at, text, plausible)
 
 
 def mean_and_error(scores: Floats, weight: Floats) -> tuple[Floats, Floats]:
