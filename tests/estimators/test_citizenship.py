@@ -65,9 +65,6 @@ def expected_failures(estimator):
             "check_sample_weight_equivalence_on_sparse_data": FRACTIONS,
             "check_classifiers_one_label_sample_weights": FRACTIONS,
         }
-    if isinstance(estimator, NaiveBayes) and getattr(estimator, "families", None) == "auto":
-        why = "families are chosen by leave-one-out, where a row of weight 2 is left out as one row"
-        return {"check_sample_weight_equivalence_on_dense_data": why}
     if isinstance(estimator, MultinomialNB | ComplementNB):
         return {"check_class_weight_classifiers": NEGATIVE}
     return {}

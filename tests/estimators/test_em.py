@@ -330,7 +330,7 @@ def test_probabilities_are_calibrated_on_labelled_rows_that_were_held_out(kind):
     assert model.loo_score_.rows == 60 and not model.calibration_.stale
     if kind == "temperature":  # 450 weights for 60 rows would be too many
         assert loss[kind] < loss[None]
-        assert abs(model.loo_score_.log_loss - loss[kind]) < 0.1
+        assert abs(model.loo_score_.log_loss - loss[kind]) < 0.15
     assert model.score(X, y) > 0.9
 
 

@@ -78,7 +78,7 @@ def test_folds_do_not_depend_on_the_order_of_rows_or_columns():
     first = NaiveBayes().fit(frame, "disease").loo_score_
     shuffled = frame.sample(frac=1.0, random_state=3)[frame.columns[::-1]]
     second = NaiveBayes().fit(shuffled, "disease").loo_score_
-    assert first[:6] == pytest.approx(second[:6], rel=1e-6)
+    assert first[:6] == pytest.approx(second[:6], rel=1e-4)
 
 
 def test_equal_rows_spread_over_the_folds():

@@ -128,7 +128,7 @@ def frozen(model, class_weight, classes):
         prior = "fitted" if model.priors is None else restricted(model.priors, classes)
         return NaiveBayes(family, class_prior=prior, class_weight=class_weight)
     own["class_prior"] = restricted(own["class_prior"], classes)
-    if type(model) is NaiveBayes:
+    if type(model) is sr.NaiveBayes:
         own["families"] = as_numbers(model)
     if "alpha" in own and own["alpha"] == "evidence":
         own["alpha"] = next(iter(model.chosen_.values())).value

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -14,7 +15,7 @@ from sunrise.data.blocks import Batch
 from sunrise.estimators.base import Estimator
 from sunrise.estimators.training_rows import TrainingRows
 from sunrise.inference.calibration import Calibrated, calibrate
-from sunrise.inference.folds import folds_of_table
+from sunrise.inference.folds import hashes_of_table, weighted_folds
 from sunrise.inference.held_out import HeldOut
 from sunrise.inference.leave_one_out import LeaveOneOut
 from sunrise.model.encode_rows import encode_rows
@@ -58,10 +59,11 @@ class CalibratingMixin(Estimator):
         left_out = self._leave_one_out_rows(
             model, batch, accumulator.classes, accumulator.codes, accumulator.weight
         )
-        kind = self._resolved_kind(left_out)
+        hashes = hashes_of_table(rows.table, model.schema)
+        kind = self._resolved_kind(left_out, hashes)
         if kind is None and not any(choice.scores for choice in model.schema.choices):
             return Calibrated(None, left_out.score(left_out.log_proba()))
-        fold = folds_of_table(rows.table, model.schema, accumulator.codes, accumulator.weight)
+        fold = weighted_folds(hashes, accumulator.codes, accumulator.weight)
 
         def learn_rest(k: int) -> tuple[LeaveOneOut, HeldOut]:
             return self._learn_rest(settings, rows, fold, k)
@@ -101,12 +103,19 @@ class CalibratingMixin(Estimator):
         everywhere = np.arange(of_held.batch.n_rows)
         return of_rest, HeldOut(model, of_held.batch, of_held.y, of_held.weight, folds=((model, everywhere),))
 
-    def _resolved_kind(self, rows: LeaveOneOut) -> str | None:
-        """Return the kind of calibration for these rows: "auto" is None if there are too few rows to choose by."""
+    def _resolved_kind(self, rows: LeaveOneOut, hashes: Any) -> str | None:
+        """Return the kind of calibration for these rows: "auto" is None if there are too few rows to choose by.
+
+        Equal rows count once: repeats say no more about the weights, and a weight of k is the same as k rows.
+        """
         kind = self._calibration_kind()
         if kind != "auto":
             return kind
-        n_rows = np.bincount(rows.y[rows.fitted_weight > 0], minlength=2)
+        present = rows.fitted_weight > 0
+        _, first = np.unique(
+            np.stack([hashes[present], rows.y[present].astype(np.uint64)]), axis=1, return_index=True
+        )
+        n_rows = np.bincount(rows.y[present][first], minlength=2)
         if n_rows.sum() < FEWEST_ROWS or np.sort(n_rows)[-2] < FEWEST_ROWS_OF_CLASS:
             return None
         return "temperature" if all(part.family.joint for part in rows.model.parts) else "columns"

@@ -25,6 +25,7 @@ from sunrise.estimators.training_rows import TrainingRows
 from sunrise.inference.calibration import calibrate
 from sunrise.inference.em import LabelledRows, SemiSupervised
 from sunrise.inference.em_report import Em, Progress
+from sunrise.inference.folds import weighted_folds
 from sunrise.model.accumulate import Accumulator
 from sunrise.model.schema import Choice, Schema, named_family
 from sunrise.model.settings import Settings
@@ -98,8 +99,9 @@ class LearningMixin(StreamMixin, CalibratingMixin):
         if self._calibration_kind() is not None:
             scored = labelled_rows.leave_one_out(self._model) if held_out is None else held_out
             scored = replace(scored, model=self._model.uncalibrated)
-            fold = labelled_rows.fold_of_rows(rows.table)
-            self._set_calibrated(calibrate(scored, self._resolved_kind(scored), fold, None))
+            hashes = labelled_rows.hashes(rows.table)
+            fold = weighted_folds(hashes, scored.y, None)
+            self._set_calibrated(calibrate(scored, self._resolved_kind(scored, hashes), fold, None))
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Update the model with more rows; the result is the same as `fit` on all rows so far.

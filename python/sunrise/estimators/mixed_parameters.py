@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import digamma, i0e, i1e
+from scipy.special import digamma, i0e, i1e, polygamma
 
 from sunrise._common.arrays import Floats
 from sunrise.data.levels import name_of
@@ -37,6 +37,8 @@ class Terms(NamedTuple):
 
     parameters: tuple[str, ...]
     means: Callable[..., tuple[Any, ...]]
+    #: Variances of the terms, for families whose statistics are moments.
+    variances: Callable[..., tuple[Any, ...]] | None = None
 
 
 def _von_mises(direction: Floats, concentration: Floats) -> tuple[Any, ...]:
@@ -51,7 +53,11 @@ TERMS = {
     "poisson": Terms(("rate",), lambda rate: (rate, np.full_like(rate, np.nan))),
     "exponential": Terms(("rate",), lambda rate: (1.0 / rate,)),
     "geometric": Terms(("p",), lambda p: ((1.0 - p) / p,)),
-    "gamma": Terms(("shape", "rate"), lambda shape, rate: (shape / rate, digamma(shape) - np.log(rate))),
+    "gamma": Terms(
+        ("shape", "rate"),
+        lambda shape, rate: (shape / rate, digamma(shape) - np.log(rate)),
+        lambda shape, rate: (shape / rate**2, polygamma(1, shape)),
+    ),
     "beta": Terms(("a", "b"), lambda a, b: (digamma(a) - digamma(a + b), digamma(b) - digamma(a + b))),
     "vonmises": Terms(("direction", "concentration"), _von_mises),
     "zero_inflated_poisson": Terms(
@@ -161,7 +167,13 @@ def _statistics(column: Any, family: str, values: dict[str, Any], given: Given) 
     if family in MOMENTS:
         mean, sd = numbers
         return Moments.about_mean(rows, weight, mean, sd * sd * weight)
-    sums = np.concatenate(TERMS[family].means(*numbers), axis=1) * weight
+    terms = TERMS[family]
+    means = np.concatenate(terms.means(*numbers), axis=1)
+    if terms.variances is not None:
+        return Moments.about_mean(
+            rows, weight, means, np.concatenate(terms.variances(*numbers), axis=1) * weight
+        )
+    sums = means * weight
     signed = any(view.signed for view in FAMILIES[family]().fit_support.views)
     return Sums(rows, weight, sums, np.zeros_like(sums) if signed else None)
 

@@ -25,7 +25,7 @@ from sunrise.data.blocks import Batch, Block
 from sunrise.data.frame import Frame
 from sunrise.families.base import Family
 from sunrise.inference.em_report import Em, Progress
-from sunrise.inference.folds import folds_of_table
+from sunrise.inference.folds import hashes_of_table
 from sunrise.inference.held_out import Fold, HeldOut
 from sunrise.inference.leave_one_out import LeaveOneOut
 from sunrise.model.accumulate import Accumulator
@@ -156,9 +156,9 @@ class LabelledRows:
         """Return the cross-validated reciprocal ranks of models fitted to labelled rows only."""
         return self._reciprocal_ranks([(self._model(rest), rows) for rest, _, rows in self._folds()])
 
-    def fold_of_rows(self, table: Frame) -> Codes:
-        """Return the fold of every labelled row of the table, for calibration."""
-        return folds_of_table(table.select_rows(self._positions), self.schema, self._y, None)
+    def hashes(self, table: Frame) -> Any:
+        """Return a hash of every labelled row of the table, to draw folds for calibration."""
+        return hashes_of_table(table.select_rows(self._positions), self.schema)
 
     def leave_one_out(self, model: FittedModel) -> LeaveOneOut:
         """Return the leave-one-out scores of the labelled rows, for a model fitted to these rows."""

@@ -29,10 +29,14 @@ def fold_of_rows(hashes: Any, codes: Codes) -> Codes:
     return fold
 
 
-def folds_of_table(table: Frame, schema: Schema, codes: Codes, weight: Floats | None) -> Codes:
-    """Return the fold of every row; -1 for rows of weight 0."""
+def hashes_of_table(table: Frame, schema: Schema) -> Any:
+    """Return a hash of every row, over the columns that a model uses."""
     used = set(schema.used)
-    hashes = row_hashes(table, [j for j, name in enumerate(table.names) if name in used])
+    return row_hashes(table, [j for j, name in enumerate(table.names) if name in used])
+
+
+def weighted_folds(hashes: Any, codes: Codes, weight: Floats | None) -> Codes:
+    """Return the fold of every row; -1 for rows of weight 0."""
     if weight is None:
         return fold_of_rows(hashes, codes)
     fold, present = np.full(len(codes), -1, np.int32), np.flatnonzero(weight > 0)

@@ -18,7 +18,7 @@ from sunrise.engines import array
 from sunrise.forms.base import Form
 from sunrise.model.encode_rows import encode_rows
 from sunrise.model.fitted import FittedModel
-from sunrise.model.score import row_factors
+from sunrise.model.score import row_factors, says_nothing
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,10 @@ class LinearForm:
         return sparse.hstack(features, format="csr") if is_sparse else np.hstack(features)
 
     def decision(self, X: Any) -> Floats:
-        """Return w . phi(x) + b, the joint log score, rows x classes."""
+        """Return w . phi(x) + b, the joint log score, rows x classes.
+
+        The score of a row without evidence for any class (no known words) has no calibration offsets.
+        """
         batch = encode_rows(self._read_table(X, fitting=False), self._model)[0]
         batch.findings.warn()
         score, impossible, factors = self._model.log_prior, np.zeros(1), row_factors(self._model, batch)
@@ -96,6 +99,9 @@ class LinearForm:
                 # Infinite weights are counted instead of multiplied, because 0 log 0 must be 0.
                 cells = form.impossible.cells(x if isinstance(x, np.ndarray) else x.toarray())
                 impossible = impossible + cells.sum(axis=2)
+        offsets = self._model.log_prior - self._model.plain_log_prior
+        if offsets.any():  # rows that say nothing have the class prior
+            score = np.where(says_nothing(score - self._model.log_prior)[:, None], score - offsets, score)
         return array.forbid(score, impossible) if impossible.ndim == 2 else score
 
     def row_factors(self, X: Any) -> Floats:

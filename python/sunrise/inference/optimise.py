@@ -10,6 +10,8 @@ from sunrise._common.arrays import Floats
 
 #: Limit on Newton steps, far above the number needed, and the number of variables above which L-BFGS is faster.
 _MAX_STEPS, _MAX_NEWTON_VARIABLES = 100, 256
+#: With a smaller tolerance than this, the last step has a Hessian of its own, which makes the result exact.
+_ROUGH = 1e-9
 
 
 def minimise(
@@ -52,9 +54,10 @@ def minimise(
             size == 1.0 and 0.35 * decrease <= gain <= 0.65 * decrease
         )  # a quadratic function gains half
         v, value, gradient = new, new_value, new_gradient
-        if gain <= tolerance * max(1.0, abs(value)) and (is_fresh or is_reliable):
+        has_converged = gain <= tolerance * max(1.0, abs(value))
+        if has_converged and (is_fresh or (is_reliable and tolerance > _ROUGH)):
             break
-        is_fresh = not is_reliable
+        is_fresh = has_converged or not is_reliable
         used = hessian(v) if is_fresh else used
     return np.asarray(v)
 
