@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from sunrise import NaiveBayes
+from plain import NaiveBayes
 from sunrise.datasets import load_heart_disease
 
 

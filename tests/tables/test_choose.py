@@ -10,6 +10,7 @@ import pandas as pd
 import polars as pl
 import pytest
 import sunrise as sr
+from plain import NaiveBayes
 from scipy import stats
 from sunrise.datasets import load_heart_disease
 from sunrise.selection import by_score, distinct
@@ -48,21 +49,21 @@ def test_scores_are_those_of_models_without_the_row(kind, weighted):
         x[0] = 0.0
     x[[5, 17]] = np.nan
     w = RNG.integers(1, 4, N).astype(float) if weighted else np.ones(N)
-    model = sr.NaiveBayes().fit({"x": x}, Y, sample_weight=w)
+    model = NaiveBayes().fit({"x": x}, Y, sample_weight=w)
     scores = model.families_["x"]["scores"]
     assert set(scores) == CANDIDATES[kind]
     assert chosen(model)[0] in scores
     for name, score in scores.items():
-        whole = sr.NaiveBayes(name).fit({"x": x}, Y, sample_weight=w)
+        whole = NaiveBayes(name).fit({"x": x}, Y, sample_weight=w)
         found = whole.leave_one_out({"x": x}, Y, sample_weight=w)[np.arange(N), Y]
         assert score == pytest.approx(np.average(found, weights=w), rel=1e-9)
 
 
 def test_families_that_cannot_have_such_cells_are_not_tried():
     x = RNG.normal(size=N)
-    assert set(sr.NaiveBayes().fit({"x": x}, Y).families_["x"]["scores"]) == CANDIDATES["numbers"]
+    assert set(NaiveBayes().fit({"x": x}, Y).families_["x"]["scores"]) == CANDIDATES["numbers"]
     whole = RNG.integers(-5, 30, N)
-    assert "poisson" not in sr.NaiveBayes().fit({"x": whole}, Y).families_["x"]["scores"]
+    assert "poisson" not in NaiveBayes().fit({"x": whole}, Y).families_["x"]["scores"]
 
 
 @pytest.mark.parametrize("n", [500, 3 * ROWS])
@@ -77,9 +78,9 @@ def test_the_order_of_rows_does_not_matter(n):
             "e": RNG.choice(list("xyz"), n),
         }
     )
-    first = sr.NaiveBayes().fit(table, y)
+    first = NaiveBayes().fit(table, y)
     order = RNG.permutation(n)
-    second = sr.NaiveBayes().fit(table.iloc[order], y[order])
+    second = NaiveBayes().fit(table.iloc[order], y[order])
     assert chosen(first) == chosen(second)
     for name in "abcd":
         a, b = (m._model.schema.choices["abcde".index(name)].scores for m in (first, second))
@@ -114,25 +115,25 @@ def test_rows_are_drawn_by_what_they_hold():
 
 def test_fast_goes_by_type_and_columns_may_differ():
     table = {"a": RNG.gamma(1.0 + Y, 1.0), "b": RNG.gamma(1.0 + Y, 1.0), "c": RNG.gamma(1.0 + Y, 1.0)}
-    fast = sr.NaiveBayes("auto-fast").fit(table, Y)
+    fast = NaiveBayes("auto-fast").fit(table, Y)
     assert chosen(fast) == ["gaussian"] * 3
     assert fast.families_["a"]["scores"] == {}
-    mixed = sr.NaiveBayes({"a": "auto-fast", "b": "poisson"} | {"b": sr.Exponential()}).fit(table, Y)
+    mixed = NaiveBayes({"a": "auto-fast", "b": "poisson"} | {"b": sr.Exponential()}).fit(table, Y)
     assert chosen(mixed)[:2] == ["gaussian", "exponential"]
     assert mixed.families_["c"]["scores"]
 
 
 def test_frames_show_the_scores():
     table = pl.DataFrame({"x": RNG.gamma(1.0 + Y, 1.0), "s": RNG.choice(["u", "v"], N)})
-    shown = sr.NaiveBayes().fit(table, Y).families_
+    shown = NaiveBayes().fit(table, Y).families_
     assert shown["scores"][0].startswith("gaussian -") and shown["scores"][1] == ""
 
 
 def test_what_was_chosen_stays():
     x = np.concatenate([RNG.gamma(2.0, 1.0, N), RNG.gamma(2.0, 1.0, N)])
     y = np.concatenate([Y, Y])
-    model = sr.NaiveBayes().fit({"x": x[:N]}, Y).partial_fit({"x": x[N:]}, Y)
-    other = sr.NaiveBayes(sr.NaiveBayes().fit({"x": x[:N]}, Y).fixed_families_).fit({"x": x}, y)
+    model = NaiveBayes().fit({"x": x[:N]}, Y).partial_fit({"x": x[N:]}, Y)
+    other = NaiveBayes(sr.NaiveBayes().fit({"x": x[:N]}, Y).fixed_families_).fit({"x": x}, y)
     np.testing.assert_allclose(model.predict_proba({"x": x}), other.predict_proba({"x": x}), rtol=1e-9)
     twin = pickle.loads(pickle.dumps(model))
     np.testing.assert_array_equal(twin.predict_proba({"x": x}), model.predict_proba({"x": x}))
@@ -145,7 +146,7 @@ def test_a_cell_that_a_chosen_family_cannot_have_says_nothing(wild):
     n = 600
     y = np.arange(n) % 2
     table = {"x": np.exp(RNG.normal(0, 2, n) + 3 * y), "k": RNG.poisson(40 + 40 * y) + 1, "z": RNG.normal(y)}
-    model = sr.NaiveBayes().fit(table, y)
+    model = NaiveBayes().fit(table, y)
     rows = {"x": [wild, None], "k": [wild, None], "z": [0.3, 0.3]}
     p = model.predict_proba(rows)
     assert np.isfinite(p).all()
@@ -158,7 +159,7 @@ def test_a_cell_that_a_chosen_family_cannot_have_says_nothing(wild):
 @pytest.mark.filterwarnings("ignore::sunrise.UnseenLevelsWarning")
 @pytest.mark.parametrize("y", [[1, 1, 1], [0, 1, 2], [0, 0, 1]])
 def test_tiny_tables_have_a_family_too(y):
-    model = sr.NaiveBayes().fit({"x": [0.5, 1.5, 2.5], "k": [1, 2, 9], "c": [1.0, 1.0, 1.0]}, y)
+    model = NaiveBayes().fit({"x": [0.5, 1.5, 2.5], "k": [1, 2, 9], "c": [1.0, 1.0, 1.0]}, y)
     assert np.isfinite(model.predict_proba({"x": [0.7, None], "k": [4, None], "c": [1.0, 2.0]})).all()
 
 
@@ -167,7 +168,7 @@ def test_every_cell_decides_what_is_possible():
     x = RNG.gamma(3.0, 1.0 + y)
     x[5000] = -1.0
     for order in (slice(None), slice(None, None, -1)):
-        assert chosen(sr.NaiveBayes().fit({"x": x[order]}, y[order])) == ["kernel"]
+        assert chosen(NaiveBayes().fit({"x": x[order]}, y[order])) == ["kernel"]
 
 
 def test_rows_that_repeat_are_drawn_as_often_as_they_are_there():
@@ -182,31 +183,31 @@ def test_rare_classes_and_given_priors():
     y = np.r_[np.zeros(9990, int), np.ones(10, int)]
     x = RNG.normal(size=10_000)
     x[-10:] = [5, -5] * 5
-    assert chosen(sr.NaiveBayes(class_prior=[0.5, 0.5]).fit({"x": x}, y)) == ["kernel"]
-    announced = sr.NaiveBayes(class_prior=[0.2, 0.3, 0.5])
+    assert chosen(NaiveBayes(class_prior=[0.5, 0.5]).fit({"x": x}, y)) == ["kernel"]
+    announced = NaiveBayes(class_prior=[0.2, 0.3, 0.5])
     assert chosen(announced.partial_fit({"x": x[:200]}, np.arange(200) % 2, classes=[0, 1, 2]))
 
 
 def test_labels_of_any_kind_and_numbers_of_any_size():
     y = RNG.integers(0, 2, 300)
     mixed = np.array([1, "a"], dtype=object)[y]
-    assert chosen(sr.NaiveBayes().fit({"x": RNG.normal(size=300)}, mixed))[0]
+    assert chosen(NaiveBayes().fit({"x": RNG.normal(size=300)}, mixed))[0]
     for x in (RNG.integers(0, 1000, 300) + 2**60, RNG.random(300) * 1e200, RNG.random(300) * 1.7e308):
-        assert np.isfinite(sr.NaiveBayes().fit({"x": x}, y).predict_proba({"x": x})).all()
+        assert np.isfinite(NaiveBayes().fit({"x": x}, y).predict_proba({"x": x})).all()
 
 
 def test_many_classes_and_many_columns_go_fast():
     y = RNG.integers(0, 200, 2000)
-    model = sr.NaiveBayes().fit(RNG.normal(size=(2000, 3)), y)
+    model = NaiveBayes().fit(RNG.normal(size=(2000, 3)), y)
     assert "kernel" not in model._model.schema.choices[0].scores
-    wide = sr.NaiveBayes().fit(RNG.normal(size=(50, 300)), np.arange(50) % 2)
+    wide = NaiveBayes().fit(RNG.normal(size=(50, 300)), np.arange(50) % 2)
     assert set(chosen(wide)) == {"gaussian"}
 
 
 def test_only_chosen_families_are_lenient_in_predict_and_in_updates():
     y = np.arange(300) % 2
     table = {"a": RNG.gamma(1.0, 1.0, 300), "b": RNG.gamma(1.0 + 5 * y, 1.0)}
-    model = sr.NaiveBayes({"a": "gamma"}).fit(table, y)
+    model = NaiveBayes({"a": "gamma"}).fit(table, y)
     assert chosen(model) == ["gamma", "gamma"]
     with pytest.warns(sr.ImpossibleCellWarning, match=r"'b': 1 of 1 cells, such as -1 "):
         assert np.isfinite(model.predict_proba({"a": [1.0], "b": [-1.0]})).all()
@@ -220,16 +221,16 @@ def test_only_chosen_families_are_lenient_in_predict_and_in_updates():
 def test_names_in_families_are_checked_and_tuples_taken():
     table = {"g": RNG.random(300), "n": RNG.random(300)}
     y = np.arange(300) % 2
-    assert chosen(sr.NaiveBayes({("g", "n"): "auto-fast"}).fit(table, y)) == ["gaussian", "gaussian"]
+    assert chosen(NaiveBayes({("g", "n"): "auto-fast"}).fit(table, y)) == ["gaussian", "gaussian"]
     with pytest.raises(ValueError, match="'zzz'"):
-        sr.NaiveBayes({"zzz": "auto"}).fit(table, y)
+        NaiveBayes({"zzz": "auto"}).fit(table, y)
 
 
 def test_a_first_batch_that_is_too_small_is_chosen_by_again():
     x, y = RNG.normal(size=400), np.arange(400) % 2
-    model = sr.NaiveBayes().partial_fit({"x": x[:8].round()}, y[:8])
+    model = NaiveBayes().partial_fit({"x": x[:8].round()}, y[:8])
     model.partial_fit({"x": x[8:]}, y[8:])
-    assert chosen(model) == chosen(sr.NaiveBayes().fit({"x": np.append(x[:8].round(), x[8:])}, y))
+    assert chosen(model) == chosen(NaiveBayes().fit({"x": np.append(x[:8].round(), x[8:])}, y))
 
 
 @pytest.mark.parametrize("families", ["auto", "kernel", "binned"])
@@ -237,7 +238,7 @@ def test_rows_without_a_label_have_no_part_in_the_choice(families):
     y = np.arange(300) % 3
     X = RNG.normal(y[:, None] * 3.0, 1.0, (300, 2))
     labels = [f"c{c}" if k < 90 else None for k, c in enumerate(y)]
-    model = sr.NaiveBayes(families, unlabelled="em").fit(X, labels)
+    model = NaiveBayes(families, unlabelled="em").fit(X, labels)
     assert model.score(X, [f"c{c}" for c in y]) > 0.9
     assert sorted(model.classes_) == ["c0", "c1", "c2"]
 
@@ -250,8 +251,8 @@ def densities(x, y, names, gap):
         for name in names:
             # The prior of all rows stays when a row is left out.
             kind = {"gaussian": sr.Gaussian, "lognormal": sr.LogNormal}.get(name)
-            prior = None if kind is None else sr.NaiveBayes(name).fit({"x": x}, y).prior_["x"]
-            model = sr.NaiveBayes(name if kind is None else kind(prior=prior)).fit({"x": x[rest]}, y[rest])
+            prior = None if kind is None else NaiveBayes(name).fit({"x": x}, y).prior_["x"]
+            model = NaiveBayes(name if kind is None else kind(prior=prior)).fit({"x": x[rest]}, y[rest])
             c = int(np.searchsorted(model.classes_, y[i]))
             own = {key: values[c] for key, values in model.parameters_["x"].items()}
             if name == "gaussian":
@@ -284,7 +285,7 @@ def test_densities_are_those_of_models_without_the_row(lattice, monkeypatch):
         return decide(names, of_class, of_cell, prior, weight)
 
     monkeypatch.setattr(by_score, "decide", record)
-    sr.NaiveBayes().fit({"x": x}, y)
+    NaiveBayes().fit({"x": x}, y)
     names = ["gaussian", "lognormal"] + ["poisson", "geometric"] * lattice
     expected = densities(x, y, names, 1.0 * lattice)
     for name in names:
@@ -292,7 +293,7 @@ def test_densities_are_those_of_models_without_the_row(lattice, monkeypatch):
     # Bins and kernels: by numerical integration of models of one class without the row.
     nodes = (np.arange(200) + 0.5) / 200 - 0.5 if lattice else np.zeros(1)
     for name in ("binned", "kernel"):
-        whole = sr.NaiveBayes({"x": name}).fit({"x": x}, y)
+        whole = NaiveBayes({"x": name}).fit({"x": x}, y)
         family = whole.fixed_families_["x"]
         total = 0.0
         for i in range(n):
@@ -300,7 +301,7 @@ def test_densities_are_those_of_models_without_the_row(lattice, monkeypatch):
                 width = whole.parameters_["x"]["bandwidth"][y[i]]
                 family = sr.Kernel(bandwidth=width, prior=whole.prior_["x"])
             rest = (y == y[i]) & (np.arange(n) != i)
-            model = sr.NaiveBayes({"x": family}).fit({"x": x[rest]}, y[rest])
+            model = NaiveBayes({"x": family}).fit({"x": x[rest]}, y[rest])
             total += np.log(np.exp(model.score_samples({"x": x[i] + nodes})).mean()) / n
         assert recorded[name] == pytest.approx(total, abs=0.03 if lattice else 1e-6)
 
@@ -310,7 +311,7 @@ def test_a_narrow_kernel_does_not_win_on_whole_numbers():
     for seed in range(5):
         rng = np.random.default_rng(seed)
         y = rng.integers(0, 2, 2000)
-        model = sr.NaiveBayes().fit({"noise": rng.poisson(30, 2000), "few": rng.poisson(1.0, 2000)}, y)
+        model = NaiveBayes().fit({"noise": rng.poisson(30, 2000), "few": rng.poisson(1.0, 2000)}, y)
         assert chosen(model) == ["poisson", "poisson"]
         assert "says nothing about the class beyond chance" in model.families_["noise"]["reason"]
 
@@ -321,13 +322,13 @@ def test_zeros_and_ones_are_bernoulli(informative):
     y = rng.integers(0, 2, 400)
     x = (rng.random(400) < (0.3 + 0.4 * y if informative else 0.3)).astype(int)
     for cells in (x, x.astype(float), np.where(np.arange(400) % 9 == 0, np.nan, x)):
-        assert chosen(sr.NaiveBayes().fit({"x": cells}, y)) == ["bernoulli"]
-    assert "bernoulli" not in sr.NaiveBayes().fit({"x": x + 1}, y).families_["x"]["scores"]
+        assert chosen(NaiveBayes().fit({"x": cells}, y)) == ["bernoulli"]
+    assert "bernoulli" not in NaiveBayes().fit({"x": x + 1}, y).families_["x"]["scores"]
 
 
 def test_cholesterol_is_not_geometric():
     heart = load_heart_disease("pandas").frame
-    model = sr.NaiveBayes().fit(heart, "disease")
+    model = NaiveBayes().fit(heart, "disease")
     about = model.families_.set_index("column").loc["cholesterol"]
     assert about["family"] in ("gaussian", "lognormal", "gamma", "kernel")
     assert about["reason"].startswith("says nothing about the class beyond chance; ")
@@ -342,7 +343,7 @@ def test_the_reason_tells_the_gain_and_the_runner_up():
     rng = np.random.default_rng(0)
     y = rng.integers(0, 2, 1000)
     x = rng.normal(2.0 * y)
-    about = sr.NaiveBayes().fit({"x": x}, y).families_["x"]
+    about = NaiveBayes().fit({"x": x}, y).families_["x"]
     assert about["family"] == "gaussian"
     found = re.fullmatch(
         r"([\d.]+) nats per row above the prior, ([\d.]+)\+-([\d.]+) (above|below) (\w+).*",
@@ -355,7 +356,7 @@ def test_the_reason_tells_the_gain_and_the_runner_up():
         found[4] == "below"
     )
     rows = [
-        sr.NaiveBayes(name).fit({"x": x}, y).leave_one_out({"x": x}, y)[np.arange(1000), y]
+        NaiveBayes(name).fit({"x": x}, y).leave_one_out({"x": x}, y)[np.arange(1000), y]
         for name in ("gaussian", found[5])
     ]
     assert float(found[3]) == pytest.approx(stats.sem(rows[0] - rows[1]), abs=1e-3)
@@ -370,10 +371,10 @@ def test_scores_of_distinct_values_are_those_of_rows(monkeypatch):
         "b": np.where(rng.random(n) < 0.1, np.nan, rng.integers(0, 40, n) / 2),
     }
     for weight in (None, rng.integers(0, 3, n).astype(float)):
-        few = sr.NaiveBayes().fit(table, y, sample_weight=weight).families_
+        few = NaiveBayes().fit(table, y, sample_weight=weight).families_
         with monkeypatch.context() as patch:
             patch.setattr(distinct, "_FEW", 0.0)
-            every = sr.NaiveBayes().fit(table, y, sample_weight=weight).families_
+            every = NaiveBayes().fit(table, y, sample_weight=weight).families_
         for name in table:
             assert few[name]["reason"] == every[name]["reason"]
             for family, score in every[name]["scores"].items():
@@ -383,8 +384,8 @@ def test_scores_of_distinct_values_are_those_of_rows(monkeypatch):
 @pytest.mark.parametrize("n", [10, 29])
 def test_few_rows_go_by_type(n):
     rng = np.random.default_rng(0)
-    model = sr.NaiveBayes().fit({"x": rng.gamma(1.0, 1.0, n), "k": rng.poisson(40, n)}, np.arange(n) % 2)
+    model = NaiveBayes().fit({"x": rng.gamma(1.0, 1.0, n), "k": rng.poisson(40, n)}, np.arange(n) % 2)
     assert chosen(model)[0] == "gaussian" and model.families_["x"]["scores"] == {}
     assert model.families_["x"]["reason"] == "measurements; too few rows to compare families"
     rare = np.r_[np.zeros(96, int), np.ones(4, int)]  # one class has too few rows
-    assert sr.NaiveBayes().fit({"x": rng.normal(size=100)}, rare).families_["x"]["scores"] == {}
+    assert NaiveBayes().fit({"x": rng.normal(size=100)}, rare).families_["x"]["scores"] == {}

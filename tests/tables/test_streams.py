@@ -118,8 +118,8 @@ def test_the_call_that_reaches_a_thousand_rows_decides_and_drops_the_rows():
 def test_few_choices_are_made(monkeypatch):
     X, y = mixed(400)
     calls = []
-    fit_rows = NaiveBayes._fit_rows
-    monkeypatch.setattr(NaiveBayes, "_fit_rows", lambda *a, **k: calls.append(1) or fit_rows(*a, **k))
+    fit_rows = sr.NaiveBayes._fit_rows
+    monkeypatch.setattr(sr.NaiveBayes, "_fit_rows", lambda *a, **k: calls.append(1) or fit_rows(*a, **k))
     in_batches(NaiveBayes("auto-fast"), X, y, range(1, 401))
     assert len(calls) <= 40
 
@@ -144,7 +144,7 @@ def test_where_nothing_is_to_be_decided_no_row_is_kept():
     ):
         assert "kept" not in repr(model.partial_fit(X, y))
     assert not hasattr(sr.GaussianNB().partial_fit(X[["x"]], y), "_kept")
-    assert not hasattr(TextNB(calibrate=None).partial_fit(["a b", "c"], [0, 1]), "_kept")
+    assert not hasattr(TextNB(calibrate=None).partial_fit(["one two", "three"], [0, 1]), "_kept")
 
 
 def test_batches_of_different_libraries_can_be_mixed():

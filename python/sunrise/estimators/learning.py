@@ -73,6 +73,7 @@ class LearningMixin(StreamMixin, CalibratingMixin):
     ) -> None:
         """Fit the model to rows that have been read: the body of `fit`, which streams of few rows use, too."""
         schema, stats = self._first_statistics(settings, rows, find_duplicates)
+        self._name_columns(schema)
         for name in ("_fixed", "_kept", "_model", "selected_", "loo_score_", "em_"):
             self.__dict__.pop(name, None)
         if rows.accumulator.labels is not None:
@@ -265,7 +266,6 @@ class LearningMixin(StreamMixin, CalibratingMixin):
         table, accumulator = rows.table, rows.accumulator
         schema = self._whole_schema(settings, table)
         if schema is not None and schema.is_matrix:
-            self._name_columns(schema)
             return schema, accumulator.table(table, schema, {})
         if table.is_sparse and table.block is not None:
             table = frame_of(table.block.numbers())
@@ -274,7 +274,6 @@ class LearningMixin(StreamMixin, CalibratingMixin):
         choices, ready = choose_families(accumulator, table, settings, of_all_rows)
         schema = Schema(table.names, tuple(choices), table.is_named, rows.label, table.library)
         stats = accumulator.table(table, schema, ready)
-        self._name_columns(schema)
         if isinstance(accumulator.sample, ColumnSample):
             pairs = accumulator.sample.pairs(accumulator.codes[accumulator.sample.rows])
             names = [str(name) if schema.is_named else f"x{name}" for name in schema.names] if pairs else []

@@ -74,6 +74,7 @@ class PredictionMixin(ClassifierMixin, Estimator):  # type: ignore[misc]
             table, y = table.without(y), label_column(X, table, y)
         classes, codes = encode_labels(who, y, table.n_rows)
         batch, _ = encode_rows(table, self._model, release=True)
+        batch.findings.warn()
         correct = self._scored(batch, None, self._model) == labels.locate(self.classes_, classes)[codes]
         return float(np.average(correct, weights=weights(sample_weight, table.n_rows)))
 
