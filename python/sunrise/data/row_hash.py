@@ -1,7 +1,7 @@
 """A hash of the content of every row, to draw samples and folds that do not depend on the order of the rows.
 
-A number is hashed as a float64, a level by its name, a missing cell by one fixed mark. The hashes of the columns, which
-depend on their names, add up, so the order of the columns has no effect either.
+A number is hashed as a float64, a level by its name, a missing cell by one fixed mark. The hash of a cell also depends
+on the content of its column, and the hashes of a row add up, so names and order of the columns have no effect either.
 """
 
 from __future__ import annotations
@@ -32,7 +32,9 @@ def row_hashes(table: Frame, columns: Sequence[int]) -> Any:
         return _sparse_hashes(table.block)
     total = np.zeros(table.n_rows, np.uint64)
     for j in columns:
-        total += _mix(_column_hashes(table.read(j)) ^ _text_hash(str(table.names[j])))
+        cells = _column_hashes(table.read(j))
+        own = _mix(cells).sum(dtype=np.uint64)  # tells columns apart, whatever their names and order
+        total += _mix(cells ^ _mix(own.reshape(1)))
     return total
 
 

@@ -15,6 +15,7 @@ from sunrise.data.blocks import Batch
 from sunrise.estimators.base import Estimator
 from sunrise.estimators.training_rows import TrainingRows
 from sunrise.inference.calibration import Calibrated, calibrate
+from sunrise.inference.column_weights import MOST_NUMBERS, MOST_WEIGHTS
 from sunrise.inference.folds import hashes_of_table, weighted_folds
 from sunrise.inference.held_out import HeldOut
 from sunrise.inference.leave_one_out import LeaveOneOut
@@ -26,6 +27,10 @@ from sunrise.statistics.model import Stats
 
 #: calibrate="auto" needs this number of rows in total, and this number in each of two classes.
 FEWEST_ROWS, FEWEST_ROWS_OF_CLASS = 30, 5
+#: calibrate="auto" needs at most this number of classes: the cost grows with rows x classes.
+MOST_CLASSES = 200
+#: The least number of rows of a sample for calibration.
+FEWEST_SAMPLED = 4096
 
 
 class CalibratingMixin(Estimator):
@@ -43,6 +48,8 @@ class CalibratingMixin(Estimator):
 
     def _recalibrate(self, settings: Settings, rows: TrainingRows) -> None:
         """Calibrate the model on training rows, and store the score by folds as `loo_score_`."""
+        if self._calibration_kind() == "auto" and len(self._model.classes) > MOST_CLASSES:
+            return  # a score of every row and class would take longer than the fit
         self._set_calibrated(self._judge(settings, rows))
 
     def _set_calibrated(self, calibrated: Calibrated) -> None:
@@ -53,15 +60,19 @@ class CalibratingMixin(Estimator):
         self.__dict__["loo_score_"] = calibrated.score
 
     def _judge(self, settings: Settings, rows: TrainingRows) -> Calibrated:
-        """Return a calibration of the model on training rows, and the score by folds."""
-        model, accumulator = self._model.uncalibrated, rows.accumulator
+        """Return a calibration of the model on training rows, or a sample of them, and the score by folds."""
+        model = self._model.uncalibrated
+        makes_choices = any(choice.scores for choice in model.schema.choices)
+        if makes_choices or self._calibration_kind() is not None:
+            rows = _sample_rows(rows, MOST_NUMBERS // (len(model.classes) * max(1, len(model.schema.used))))
+        accumulator = rows.accumulator
         batch, _ = encode_rows(rows.table, model)
         left_out = self._leave_one_out_rows(
             model, batch, accumulator.classes, accumulator.codes, accumulator.weight
         )
         hashes = hashes_of_table(rows.table, model.schema)
         kind = self._resolved_kind(left_out, hashes)
-        if kind is None and not any(choice.scores for choice in model.schema.choices):
+        if kind is None and not makes_choices:
             return Calibrated(None, left_out.score(left_out.log_proba()))
         fold = weighted_folds(hashes, accumulator.codes, accumulator.weight)
 
@@ -104,13 +115,15 @@ class CalibratingMixin(Estimator):
         return of_rest, HeldOut(model, of_held.batch, of_held.y, of_held.weight, folds=((model, everywhere),))
 
     def _resolved_kind(self, rows: LeaveOneOut, hashes: Any) -> str | None:
-        """Return the kind of calibration for these rows: "auto" is None if there are too few rows to choose by.
+        """Return the kind of calibration for these rows: "auto" is None with too few rows or too many classes.
 
         Equal rows count once: repeats say no more about the weights, and a weight of k is the same as k rows.
         """
         kind = self._calibration_kind()
         if kind != "auto":
             return kind
+        if len(rows.model.classes) > MOST_CLASSES:
+            return None
         present = rows.fitted_weight > 0
         _, first = np.unique(
             np.stack([hashes[present], rows.y[present].astype(np.uint64)]), axis=1, return_index=True
@@ -118,7 +131,8 @@ class CalibratingMixin(Estimator):
         n_rows = np.bincount(rows.y[present][first], minlength=2)
         if n_rows.sum() < FEWEST_ROWS or np.sort(n_rows)[-2] < FEWEST_ROWS_OF_CLASS:
             return None
-        return "temperature" if all(part.family.joint for part in rows.model.parts) else "columns"
+        n_weights = sum(not part.family.joint and len(part.columns) for part in rows.model.parts)
+        return "columns" if 0 < n_weights <= MOST_WEIGHTS else "temperature"
 
     @staticmethod
     def _leave_one_out_rows(
@@ -136,6 +150,14 @@ class CalibratingMixin(Estimator):
                 "Pass rows that the model was fitted to."
             )
         return LeaveOneOut(model, batch, position.astype(np.int32)[codes], weight)
+
+
+def _sample_rows(rows: TrainingRows, most: int) -> TrainingRows:
+    """Return all rows, or a fixed uniform sample of them."""
+    n = rows.table.n_rows
+    if n <= (most := max(most, FEWEST_SAMPLED)):
+        return rows
+    return rows.select_rows(np.sort(np.random.default_rng(0).choice(n, most, replace=False)))
 
 
 class _RestError(Exception):

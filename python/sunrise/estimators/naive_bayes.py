@@ -53,10 +53,10 @@ class NaiveBayes(GenerativeMixin, ReliabilityMixin, WordsMixin, SummaryMixin):
         Calibrate the probabilities on leave-one-out scores of the training rows, with an offset for each class and
         either one weight for each column ("columns") or one weight for all columns ("temperature", which also fits an
         exponent of the row length for blocks of counts). Folds of the rows choose how strongly weights are shrunk.
-        "auto" is "columns", "temperature" if all columns form joint blocks (counts, text), and None with fewer than 30
-        rows or with fewer than two classes of 5 rows. None is plain naive Bayes. `fit` calibrates, and so do the first
-        1,000 rows of `partial_fit`. Later updates keep the previous calibration and mark it as stale; `recalibrate`
-        fits it again.
+        "auto" is "columns"; "temperature" for joint blocks (counts, text) and more than 256 columns; None with fewer
+        than 30 different rows, with fewer than two classes of 5 different rows, or with more than 200 classes. None is
+        plain naive Bayes. `fit` calibrates, and so do the first 1,000 rows of `partial_fit`. Later updates keep the
+        previous calibration and mark it as stale; `recalibrate` fits it again.
     unlabelled : {"error", "em"}, default="error"
         Treatment of rows whose label is missing (None, NaN or a null) in `fit`: "error" raises a ValueError, "em" uses
         the rows for semi-supervised learning by the EM algorithm, which `em_` describes.

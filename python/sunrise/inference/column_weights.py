@@ -26,7 +26,9 @@ from sunrise.inference.score_blocks import (
 from sunrise.model.calibration_weights import Calibration, Strengths
 
 #: Maximum number of scores (rows x classes x columns) in memory; with more, a sample of the rows is used.
-MOST_NUMBERS = 1 << 25
+MOST_NUMBERS = 1 << 22
+#: With more weights than this, Hessians are too large: only the default strengths are tried.
+MOST_WEIGHTS = 256
 #: Penalty factor of squared offsets.
 OFFSET_PENALTY = 1e-4
 #: Relative tolerance of the minimisation: of the weights of a model, and of weights that are only compared.
@@ -137,7 +139,8 @@ class ColumnWeights:
         Each fit starts from the previous one, the first from `start` if that has parameters of as many columns.
         """
         v, fitted = start if len(start) == len(self.start()) else self.start(), []
-        for strengths, is_wanted in zip(self.grid, wanted, strict=True):
+        for k, (strengths, is_wanted) in enumerate(zip(self.grid, wanted, strict=True)):
+            is_wanted = is_wanted and (k == 0 or self.n_weights <= MOST_WEIGHTS)
             v = self.fit(strengths, v, ROUGH_TOLERANCE) if is_wanted else v
             fitted.append(v)
         return fitted
@@ -149,6 +152,8 @@ class ColumnWeights:
         rows per weight this is close, and one pass over the rows serves all parts and strengths.
         """
         n, engine, total = self.n_weights, engines.current(), self.weight.sum()
+        if n > MOST_WEIGHTS:
+            return [[self._without(part).fit(GRID[0], v, ROUGH_TOLERANCE)] * len(GRID) for part in parts]
         slopes, curvatures = [], []
         for part in parts:
             own = self.select_rows(part)
@@ -163,6 +168,10 @@ class ColumnWeights:
             expansion = (slope - own_slope) / rest, (curvature - own_curvature) / rest
             fitted.append([self._fit_expansion(strengths, v, *expansion, rest) for strengths in self.grid])
         return fitted
+
+    def _without(self, part: slice) -> ColumnWeights:
+        """Return the objective of the other rows."""
+        return self.select_rows(np.delete(np.arange(len(self.y)), part))
 
     def _fit_expansion(
         self, strengths: Strengths, v: Floats, slope: Floats, curvature: Floats, share: float
