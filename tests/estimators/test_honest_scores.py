@@ -34,7 +34,7 @@ def cross_validated(X, y, n_folds=10, **settings):
 
 def test_on_noise_the_claim_is_no_better_than_the_prior_and_neither_are_new_rows():
     claims, news = [], []
-    for seed in range(8):
+    for seed in range(20):
         X, y = noise(seed)
         model = NaiveBayes("gaussian", calibrate="columns").fit(X, y)
         score = model.loo_score_
@@ -149,8 +149,8 @@ def test_the_default_is_calibrated_unless_rows_are_few():
     assert NaiveBayes().fit(votes, "party").calibration_.kind == "columns"
     few = NaiveBayes().fit(votes.head(20), "party")
     assert few.calibration_ is None and few.loo_score_.method == "leave-one-out"
-    texts = ["good day", "bad day", "nice and good", "awful and bad"] * 10
-    assert TextNB().fit(texts, [1, 0] * 20).calibration_.kind == "temperature"
+    texts = [f"{word} day {k}" for word in ("good", "bad") for k in range(20)]
+    assert TextNB().fit(texts, [1] * 20 + [0] * 20).calibration_.kind == "temperature"
     counts = NaiveBayes("multinomial").fit(np.random.default_rng(0).poisson(2.0, (40, 4)), np.arange(40) % 2)
     assert counts.calibration_.kind == "temperature"
 
@@ -171,8 +171,9 @@ def test_a_row_with_nothing_observed_has_the_class_prior(output):
 
 
 def test_so_have_a_document_without_known_words_and_its_prediction():
-    texts = ["good day", "good", "nice", "day", "fine good day", "bad", "awful"] * 8
-    labels = np.array([1, 1, 1, 1, 1, 0, 0] * 8)
+    words = ("good day", "good", "nice", "day", "fine good day", "bad", "awful")
+    texts = [f"{word} number{k}" for word in words for k in range(8)]
+    labels = np.repeat([1, 1, 1, 1, 1, 0, 0], 8)
     model = TextNB().fit(texts, labels)
     assert model.calibration_ is not None
     np.testing.assert_allclose(model.predict_proba(["never seen before"])[0], model.class_prior_)

@@ -67,6 +67,7 @@ def test_every_family_has_the_given_parameters(column):
         np.testing.assert_allclose(model.parameters_[column][str(name)], numbers, rtol=1e-8, atol=1e-12)
 
 
+@pytest.mark.filterwarnings("ignore::sunrise.UnseenLevelsWarning")
 def test_families_mix_and_missing_cells_are_left_out():
     model = sr.NaiveBayes.from_parameters(PARAMETERS, classes=["b", "a"], class_prior={"a": 0.3, "b": 0.7})
     assert model.classes_.tolist() == ["a", "b"]

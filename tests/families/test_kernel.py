@@ -10,6 +10,7 @@ import mpmath
 import numpy as np
 import pandas as pd
 import pytest
+import sunrise as sr
 from plain import NaiveBayes
 from scipy import integrate, sparse, stats
 from scipy.special import logsumexp
@@ -513,7 +514,7 @@ def test_calibration_weighs_the_columns(kind):
     np.testing.assert_allclose(told.score, model.predict_joint_log_proba(table), rtol=1e-8, atol=1e-8)
     with engines.using("array"):
         np.testing.assert_allclose(
-            model.predict_log_proba(table), NaiveBayes.predict_log_proba(model, table), rtol=1e-8
+            model.predict_log_proba(table), sr.NaiveBayes.predict_log_proba(model, table), rtol=1e-8
         )
 
 

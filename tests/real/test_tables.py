@@ -11,8 +11,9 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from plain import NaiveBayes
 from sklearn.model_selection import StratifiedKFold
-from sunrise import DuplicateColumnsWarning, NaiveBayes
+from sunrise import DuplicateColumnsWarning
 
 DATA = Path(__file__).resolve().parents[1] / "data" / "tables"
 Find = Callable[[str], Path]

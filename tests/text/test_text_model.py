@@ -132,7 +132,7 @@ def test_long_strings_that_rarely_repeat_are_inferred_as_text():
 
 def test_words_speak_for_and_against():
     texts = ["free prize now", "call now for a free prize", "see you at lunch", "lunch at noon then"]
-    model = sr.TextNB().fit(texts, ["spam", "spam", "ham", "ham"])
+    model = sr.TextNB(calibrate="temperature").fit(texts, ["spam", "spam", "ham", "ham"])
     told = model.explain_words("free free lunch with you", of="spam", against="ham")
     assert {(found.word, found.times) for found in told} == {("free", 2), ("lunch", 1), ("you", 1)}
     joint = model.predict_joint_log_proba(["free free lunch with you"])[0]

@@ -64,7 +64,7 @@ def calibrate(rows: LeaveOneOut, kind: str | None, fold: Codes, learn_rest: Lear
         return Calibrated(plain, rows.score(rows.log_proba()))
     use = use[np.argsort(fold[use], kind="stable")]
     objective = kind_of_objective.of(rows, use)
-    v = objective.fit(objective.grid[0])
+    v = objective.solve(objective.grid[0])
     n_choices = max(objective.n_weights, sum(1 for choice in model.schema.choices if choice.scores))
     if learn_rest is None or len(use) >= ROWS_PER_WEIGHT * n_choices:
         trials = _cross_fit(rows, use, objective, fold[use], v)
@@ -75,7 +75,7 @@ def calibrate(rows: LeaveOneOut, kind: str | None, fold: Codes, learn_rest: Lear
     left_out = int((rows.is_only_row_of_class & (rows.fitted_weight > 0)).sum())
     best, score = _judge(trials, left_out, method)
     if best:
-        v = objective.fit(objective.grid[best], v)
+        v = objective.solve(objective.grid[best], v)
     return Calibrated(objective.calibration(rows, v, objective.grid[best]) if kind else None, score)
 
 
@@ -143,11 +143,11 @@ def _learn_folds(of_all: Any, learn_rest: LearnRest, folds: list[int], v: Floats
         objective = of_all.of(rest, learn, of_all)
         held = of_all.of(held_out, use, objective)
         weight, prior = _sample_weight(held_out, use), held_out.log_class_prior(use)
-        fitted = objective.fit_all(v, wanted)
+        fitted = objective.solve_all(v, wanted)
         trial = _Trial(held, weight, fitted, held_out.model.log_prior, prior, wanted)
         if not trials:
             if trial.losses().mean(axis=1).argmin() != 0:
-                trial = replace(trial, parameters=objective.fit_all(v, everything), wanted=everything)
+                trial = replace(trial, parameters=objective.solve_all(v, everything), wanted=everything)
             wanted = trial.promising()
         trials.append(trial)
     return [replace(trial, wanted=wanted) for trial in trials]

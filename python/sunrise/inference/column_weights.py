@@ -108,7 +108,9 @@ class ColumnWeights:
         scores[:, 1:] += self.cells @ v[: self.n_weights]
         return scores
 
-    def fit(self, strengths: Strengths, start: Floats | None = None, tolerance: float = TOLERANCE) -> Floats:
+    def solve(
+        self, strengths: Strengths, start: Floats | None = None, tolerance: float = TOLERANCE
+    ) -> Floats:
         """Return the parameters that minimise the penalised loss; `start` may be those of other strengths."""
         n, engine, penalty = self.n_weights, engines.current(), self._penalty(strengths)
 
@@ -133,7 +135,7 @@ class ColumnWeights:
         n, free = self.n_weights, np.where(self.has_offset, np.inf, 0.0)
         return np.append(np.zeros(n), -free), np.append(np.full(n, np.inf), free)
 
-    def fit_all(self, start: Floats, wanted: Mask) -> list[Floats]:
+    def solve_all(self, start: Floats, wanted: Mask) -> list[Floats]:
         """Return the parameters for the wanted strengths of the grid, roughly; others have those of the one before.
 
         Each fit starts from the previous one, the first from `start` if that has parameters of as many columns.
@@ -141,7 +143,7 @@ class ColumnWeights:
         v, fitted = start if len(start) == len(self.start()) else self.start(), []
         for k, (strengths, is_wanted) in enumerate(zip(self.grid, wanted, strict=True)):
             is_wanted = is_wanted and (k == 0 or self.n_weights <= MOST_WEIGHTS)
-            v = self.fit(strengths, v, ROUGH_TOLERANCE) if is_wanted else v
+            v = self.solve(strengths, v, ROUGH_TOLERANCE) if is_wanted else v
             fitted.append(v)
         return fitted
 
@@ -153,7 +155,7 @@ class ColumnWeights:
         """
         n, engine, total = self.n_weights, engines.current(), self.weight.sum()
         if n > MOST_WEIGHTS:
-            return [[self._without(part).fit(GRID[0], v, ROUGH_TOLERANCE)] * len(GRID) for part in parts]
+            return [[self._without(part).solve(GRID[0], v, ROUGH_TOLERANCE)] * len(GRID) for part in parts]
         slopes, curvatures = [], []
         for part in parts:
             own = self.select_rows(part)

@@ -103,7 +103,7 @@ class Temperature:
         scores[:, 1:] += self._derivatives(v)[:, :, 0]
         return scores
 
-    def fit(
+    def solve(
         self, strengths: None = None, start: Floats | None = None, tolerance: float = TOLERANCE
     ) -> Floats:
         """Return the parameters that minimise the penalised loss.
@@ -146,14 +146,14 @@ class Temperature:
         minima = [small._minimise(start, START_TOLERANCE) for start in starts[:2]]
         return self._minimise(min(minima, key=lambda v: small._objective(v)[0]), tolerance)
 
-    def fit_all(self, start: Floats, wanted: Mask) -> list[Floats]:
+    def solve_all(self, start: Floats, wanted: Mask) -> list[Floats]:
         """Return the parameters for every strength of the grid, which has one."""
-        return [self.fit()]
+        return [self.solve()]
 
     def cross_fit(self, parts: list[slice], v: Floats) -> list[list[Floats]]:
         """Return the parameters without each part of the rows; each fit starts from the parameters v of all rows."""
         everywhere = np.arange(len(self.y))
-        return [[self.select_rows(np.delete(everywhere, part)).fit(start=v)] for part in parts]
+        return [[self.select_rows(np.delete(everywhere, part)).solve(start=v)] for part in parts]
 
     def calibration(self, rows: LeaveOneOut, v: Floats, strengths: None) -> Calibration:
         """Return the calibration with these parameters."""
@@ -249,7 +249,7 @@ class Uncalibrated(Temperature):
         """Return the number of rows that are scored: all of them."""
         return rows.batch.n_rows
 
-    def fit(
+    def solve(
         self, strengths: None = None, start: Floats | None = None, tolerance: float = TOLERANCE
     ) -> Floats:
         """Return the parameters of plain naive Bayes."""
