@@ -3,11 +3,12 @@
 python -m benchmarks [gaussian] [categorical] [counts] [small]        speed of the drop-in classes
 python -m benchmarks tables [NAME ...]                                accuracy on 27 real tables (../shared)
 python -m benchmarks frames [adult] [wide] [memory] [record]          speed and memory with polars and pandas
+python -m benchmarks default [NAME ...]                               the default beside plain naive Bayes
 python -m benchmarks calibration [NAME ...] [speed]                   log loss with and without calibration
 python -m benchmarks text [NAME ...] [speed] [models]                 accuracy and speed on five document collections
 python -m benchmarks em [curve] [settings] [tables]                   learning from rows without a label
 python -m benchmarks shapes [NAME ...] [speed]                        families chosen by score, kernel densities
-python -m benchmarks all                                              all seven benchmarks
+python -m benchmarks all                                              all eight benchmarks
 
 Every benchmark prints Markdown tables and exits with status 1 if a claim that it checks is missed.
 """
@@ -51,6 +52,10 @@ def main(arguments: list[str]) -> int:
         from benchmarks import tables
 
         return tables.main(rest)
+    if first == "default":
+        from benchmarks import default
+
+        return default.main(rest)
     if first == "frames":
         from benchmarks import frames
 

@@ -97,11 +97,11 @@ def compare(X: Any, y: Any, folds: Any, rules: list[str], rows: int) -> dict[str
         patched._Sample.scores = cached
         for name in rules:
             patched.decide = RULES[name]
-            plain = sunrise.NaiveBayes().fit(X.iloc[train], y[train])
+            plain = sunrise.NaiveBayes(calibrate=None).fit(X.iloc[train], y[train])
             key = tuple(None if c.family is None else c.family.name for c in plain._model.schema.choices)
             if key not in known:
                 data = X.iloc[train], y[train], X.iloc[test], y[test]
-                models = sunrise.NaiveBayes(), sunrise.NaiveBayes(calibrate="columns")
+                models = sunrise.NaiveBayes(calibrate=None), sunrise.NaiveBayes(calibrate="columns")
                 known[key] = np.concatenate([judge(model, *data) for model in models])
             totals[name] += known[key]
         patched._Sample.scores, patched.decide = scores, rule.decide

@@ -51,7 +51,7 @@ def adult_frame(library: str) -> tuple[Any, Any, list[str], list[str]]:
 
 def fit(X: Any, y: Any) -> Any:
     """Fit and derive the parameters, which Sunrise otherwise postpones until they are needed."""
-    return sunrise.NaiveBayes("auto-fast").fit(X, y)._model.forms
+    return sunrise.NaiveBayes("auto-fast", calibrate=None).fit(X, y)._model.forms
 
 
 def adult() -> int:
@@ -60,7 +60,7 @@ def adult() -> int:
     missed = 0
     for library in ("polars", "pandas"):
         X, y, numbers, strings = adult_frame(library)
-        ours = sunrise.NaiveBayes("auto-fast").fit(X, y)
+        ours = sunrise.NaiveBayes("auto-fast", calibrate=None).fit(X, y)
         for impute in ("constant", "most_frequent"):
             theirs = Baseline(numbers, strings, impute).fit(X, y)
             pairs: list[tuple[str, float, Callable[[], Any], Callable[[], Any]]] = [
@@ -117,7 +117,7 @@ def wide() -> int:
         missed += claimed and b / a > GROUP_BY
         line(f"fit, polars, {what}", shown(a), shown(b), f"{b / a:.2f}", f"{GROUP_BY:g}" if claimed else "")
     del whole, only, table
-    proba = sunrise.NaiveBayes("auto-fast").fit(frame, "y").predict_proba
+    proba = sunrise.NaiveBayes("auto-fast", calibrate=None).fit(frame, "y").predict_proba
     (b,) = interleaved(partial(proba, frame.drop("y")), rounds=5)
     line("predict_proba, polars", "", shown(b), "", "")
     other = frame.to_pandas()
@@ -150,14 +150,16 @@ def grown(run: Callable[[], Any]) -> int:
 def memory_of(library: str) -> None:
     """Print the sizes measured in a fresh process as JSON."""
     small = wide_frame(20_000)
-    sunrise.NaiveBayes("auto-fast").fit(small if library == "polars" else small.to_pandas(), "y")
+    sunrise.NaiveBayes("auto-fast", calibrate=None).fit(
+        small if library == "polars" else small.to_pandas(), "y"
+    )
     frame: Any = wide_frame(ROWS)
     size = frame.estimated_size()
     if library == "pandas":
         frame = frame.to_pandas()
         size = int(frame.memory_usage(deep=True, index=False).sum())
-    fit = grown(lambda: sunrise.NaiveBayes("auto-fast").fit(frame, "y"))
-    model = sunrise.NaiveBayes("auto-fast").fit(frame, "y")
+    fit = grown(lambda: sunrise.NaiveBayes("auto-fast", calibrate=None).fit(frame, "y"))
+    model = sunrise.NaiveBayes("auto-fast", calibrate=None).fit(frame, "y")
     X = frame.drop("y") if library == "polars" else frame.drop(columns="y")
     proba = grown(lambda: model.predict_proba(X))
     print(json.dumps({"frame": size, "fit": fit, "predict_proba": proba, "result": ROWS * CLASSES * 8}))
@@ -189,7 +191,10 @@ def record() -> int:
     """Time predictions for one record of adult, as a dict and as a frame with one row."""
     print("| one row of adult | scikit-learn | Sunrise |\n|---|---|---|")
     X, y, numbers, strings = adult_frame("polars")
-    theirs, ours = Baseline(numbers, strings).fit(X, y), sunrise.NaiveBayes("auto-fast").fit(X, y)
+    theirs, ours = (
+        Baseline(numbers, strings).fit(X, y),
+        sunrise.NaiveBayes("auto-fast", calibrate=None).fit(X, y),
+    )
     one, row = X.row(0, named=True), X[:1]
     (a,) = interleaved(lambda: theirs.predict_proba(row), rounds=20, repeat=10)
     for what, asked in (("a dict", one), ("a polars frame", row), ("a pandas frame", row.to_pandas())):

@@ -58,14 +58,17 @@ class ReliabilityMixin(LearningMixin):
         return self._read_training_rows(X, y, sample_weight).log_proba()
 
     def loo_score(self, X: Any, y: Any, sample_weight: Any = None) -> LooScore:
-        """Return leave-one-out accuracy and log loss on training rows, with the same scores of the class prior.
+        """Return accuracy and log loss on training rows that the model has not seen, with those of the class prior.
+
+        A plain model is scored by leave-one-out. A model whose families or weights were chosen by leave-one-out scores
+        is scored by folds, in which the choices are made again; `method` of the result tells which.
 
         >>> from sunrise.datasets import load_house_votes
         >>> from sunrise import NaiveBayes
         >>> votes = load_house_votes("pandas").frame
-        >>> score = NaiveBayes().fit(votes, "party").loo_score(votes, "party")
-        >>> round(score.accuracy, 3), round(score.prior_accuracy, 3), score.rows
-        (0.901, 0.614, 435)
+        >>> score = NaiveBayes(calibrate=None).fit(votes, "party").loo_score(votes, "party")
+        >>> round(score.accuracy, 3), round(score.prior_accuracy, 3), score.rows, score.method
+        (0.901, 0.614, 435, 'leave-one-out')
         """
         self._require_fitted()
         self._refuse_fixed_parameters()

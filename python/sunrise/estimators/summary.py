@@ -86,13 +86,11 @@ class Summary:
         if (calibration := model.calibration) is not None:
             text = f", calibrated by {calibration.kind}{' (stale)' if calibration.stale else ''}"
         if kept:
-            given = given_choices(model.settings.families, model.schema.names)
-            columns = [
-                replace(column, reason=f"{column.reason}; so far, {kept:,} rows are kept")
-                if choice is None
-                else column
-                for column, choice in zip(columns, given, strict=True)
-            ]
+            for j, given in enumerate(given_choices(model.settings.families, model.schema.names)):
+                if given is None:
+                    columns[j] = replace(
+                        columns[j], reason=f"{columns[j].reason}; so far, {kept:,} rows are kept"
+                    )
         return cls(title, classes, columns, text, str(score), kept)
 
     @property

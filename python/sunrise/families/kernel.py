@@ -383,19 +383,14 @@ class Kernel(Candidate, Family):
             from_pooled = rng.random(len(y)) * (n[:, j] + prior[:, j]) >= n[:, j]
             for c in np.unique(y[~from_pooled]):
                 rows = np.flatnonzero(~from_pooled & (y == c))
-                x[rows, j] = _sample_kernels(values.run(c, j), params.bandwidth[c, j], len(rows), rng)
+                x[rows, j] = values.run(c, j).draw_kernels(params.bandwidth[c, j], len(rows), rng)
             weight = pooled.values.observed_weight[:, j]
             source = rng.choice(len(weight), len(y), p=weight / weight.sum())
             for c in np.unique(source[from_pooled]):
                 rows = np.flatnonzero(from_pooled & (source == c))
-                x[rows, j] = _sample_kernels(pooled.values.run(c, j), pooled.width[c, j], len(rows), rng)
+                x[rows, j] = pooled.values.run(c, j).draw_kernels(pooled.width[c, j], len(rows), rng)
         return np.clip(self.bounds.from_scale(x), self.support.lowest, self.support.highest)
 
     def describe(self, params: KernelParams) -> list[dict[str, Floats]]:
         """Bandwidths and weights of the cells."""
         return [{"bandwidth": h, "n": n} for h, n in zip(params.bandwidth.T, params.n.T, strict=True)]
-
-
-def _sample_kernels(run: Run, width: float, n: int, rng: np.random.Generator) -> Floats:
-    """Draw n numbers from a kernel density: a value plus Gaussian noise."""
-    return np.asarray(run.draw(n, rng) + width * rng.standard_normal(n))

@@ -75,6 +75,10 @@ class Run(NamedTuple):
         at = np.searchsorted(up_to, rng.random(n) * up_to[-1], side="right")
         return np.asarray(self.x[np.minimum(at, len(self.x) - 1)])
 
+    def draw_kernels(self, width: float, n: int, rng: np.random.Generator) -> Floats:
+        """Draw n numbers from a kernel density of the values: a value plus Gaussian noise."""
+        return np.asarray(self.draw(n, rng) + width * rng.standard_normal(n))
+
     def merged(self, x: Floats, weight: Floats) -> Run:
         """Return a run of other values in any order, whose numbers of rows are unknown (0)."""
         order = np.argsort(x, kind="stable")
