@@ -143,9 +143,11 @@ class Binned(Smoothed, Candidate, Family):
     def form(self, params: CategoricalParams) -> Table:
         """Lookup table of log probabilities by bin."""
         form = self._categorical.form(params)
-        return Table(
-            form.offsets, form.codes, form.sizes, form.values, names=[n for c in self.cuts for n in c.names]
-        )
+
+        def names() -> list[str]:
+            return [name for cuts in self.cuts for name in cuts.names]
+
+        return Table(form.offsets, form.codes, form.sizes, form.values, names=names)
 
     def posterior_of(self, stats: Counts, j: int, class_weight: Floats) -> Dirichlet:
         """Dirichlet posterior of the bins of column j, in increasing order."""

@@ -299,9 +299,11 @@ class Categorical(Smoothed, Candidate, Family):
         # Engines know named levels by their positions.
         codes = np.arange(n_levels) - counts.offsets[column] if counts.is_named else counts.codes
         refuse = self.unseen == "error"
-        return Table(
-            counts.offsets, codes, params.sizes, values, refuse, [str(level) for level in counts.codes]
-        )
+
+        def names() -> list[str]:
+            return [str(level) for level in counts.codes]
+
+        return Table(counts.offsets, codes, params.sizes, values, refuse, names)
 
     def outcomes(self, params: CategoricalParams) -> list[Floats]:
         """Log probabilities of the observed levels, of all other possible levels together, and of an unseen level."""

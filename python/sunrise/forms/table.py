@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -26,8 +27,8 @@ class Table(Readable):
     sizes: Integers
     values: Floats
     refuse_unseen: bool = False
-    #: Names of the levels.
-    names: list[str] = field(default_factory=list)
+    #: Returns the names of the levels, which are only needed for display.
+    names: Callable[[], list[str]] = list
 
     kind: ClassVar[str] = "table"
     compositional = False
@@ -105,8 +106,9 @@ class Table(Readable):
 
     def feature_names(self, columns: list[str]) -> list[str]:
         """Return the names of the entries."""
+        names = self.names()
         return [
             f"{name}={level}"
             for j, name in enumerate(columns)
-            for level in [*self.names[self.offsets[j] : self.offsets[j + 1]], "other", "unseen"]
+            for level in [*names[self.offsets[j] : self.offsets[j + 1]], "other", "unseen"]
         ]
