@@ -34,6 +34,9 @@ ROWS_PER_WEIGHT = 50
 #: Positions in the grid of strengths of the default and its neighbours, which are tried first.
 NEIGHBOURS = (0, 1, 3)
 
+#: A fold with fewer rows than this cannot rule out strengths.
+ENOUGH_ROWS = 100
+
 #: Returns the rows of the other folds (each to be left out), and the rows of a fold, scored by the model of the others.
 LearnRest = Callable[[int], tuple[LeaveOneOut, HeldOut]]
 
@@ -101,8 +104,13 @@ class _Trial:
         return losses if self.wanted is None else np.where(self.wanted[:, None], losses, np.inf)
 
     def promising(self) -> Mask:
-        """Return the mask of the strengths whose loss is at most two standard errors above the least; the first is."""
+        """Return the mask of the strengths whose loss is at most two standard errors above the least, and the first.
+
+        A fold of few rows cannot tell, and trying all strengths on few rows costs little.
+        """
         losses = self.losses()
+        if losses.shape[1] < ENOUGH_ROWS:
+            return np.isfinite(losses).all(axis=1)
         best = losses[losses.mean(axis=1).argmin()]
         excess = np.where(np.isfinite(losses), losses, best + 1e6) - best
         error = excess.std(axis=1) / np.sqrt(excess.shape[1])

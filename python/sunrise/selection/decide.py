@@ -22,7 +22,7 @@ from sunrise._common.arrays import Floats, Mask
 #: Standard errors: below the best score of the class; above the class prior; below the best density.
 OF_CLASS, ABOVE_PRIOR, OF_DENSITY = 0.5, 2.0, 1.0
 #: Standard errors below the best score up to which a candidate might be chosen on a part of the rows.
-PLAUSIBLE = 2.0
+PLAUSIBLE = 1.0
 #: Differences of mean scores below this are rounding errors.
 _ROUNDING = 1e-10
 
