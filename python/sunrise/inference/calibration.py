@@ -110,7 +110,7 @@ class _Trial:
         """
         losses = self.losses()
         if losses.shape[1] < ENOUGH_ROWS:
-            return np.isfinite(losses).all(axis=1)
+            return np.asarray(np.isfinite(losses).all(axis=1))
         best = losses[losses.mean(axis=1).argmin()]
         excess = np.where(np.isfinite(losses), losses, best + 1e6) - best
         error = excess.std(axis=1) / np.sqrt(excess.shape[1])
