@@ -18,6 +18,7 @@ from sklearn.datasets import load_iris
 from sklearn.model_selection import GridSearchCV, cross_validate
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler
+from sklearn.utils import estimator_checks
 from sklearn.utils.estimator_checks import (
     check_dataframe_column_names_consistency,
     check_param_validation,
@@ -33,6 +34,7 @@ from sunrise import (
     MultinomialNB,
     NaiveBayes,
     PoissonNB,
+    TextNB,
 )
 
 FIVE = [GaussianNB, BernoulliNB, MultinomialNB, ComplementNB, CategoricalNB]
@@ -65,6 +67,14 @@ def expected_failures(estimator):
             "check_sample_weight_equivalence_on_sparse_data": FRACTIONS,
             "check_classifiers_one_label_sample_weights": FRACTIONS,
         }
+    if isinstance(estimator, NaiveBayes) and estimator.get_params()["calibrate"] in (
+        "columns",
+        "temperature",
+    ):
+        checks = [f"check_sample_weight_equivalence_on_{kind}_data" for kind in ("dense", "sparse")]
+        return dict.fromkeys(
+            checks, "calibration leaves rows out, and a row of weight 2 is left out as one row"
+        )
     if isinstance(estimator, MultinomialNB | ComplementNB):
         return {"check_class_weight_classifiers": NEGATIVE}
     return {}
@@ -74,12 +84,34 @@ def expected_failures(estimator):
     [
         *(cls() for cls in [*FIVE, PoissonNB, DirichletMultinomialNB, KernelNB, NaiveBayes]),
         NaiveBayes("auto-fast"),
+        NaiveBayes(calibrate="columns"),
+        NaiveBayes(calibrate="temperature"),
     ],
     expected_failed_checks=expected_failures,
 )
 @pytest.mark.filterwarnings("ignore")
 def test_estimator_checks(estimator, check):
     check(estimator)
+
+
+TEXT_CHECKS = [
+    "check_estimator_cloneable",
+    "check_valid_tag_types",
+    "check_estimator_repr",
+    "check_no_attributes_set_in_init",
+    "check_parameters_default_constructible",
+    "check_get_params_invariance",
+    "check_set_params",
+    "check_mixin_order",
+]
+
+
+@pytest.mark.parametrize("check", TEXT_CHECKS)
+@pytest.mark.filterwarnings("ignore")
+def test_checks_of_an_estimator_of_documents(check):
+    # Its tags say that it takes documents and no matrices, so scikit-learn's checks with matrices are not for it.
+    assert not TextNB().__sklearn_tags__().input_tags.two_d_array
+    getattr(estimator_checks, check)("TextNB", TextNB())
 
 
 @five

@@ -242,3 +242,11 @@ class TextNB(NaiveBayes):
 
     def _columns(self) -> list[str]:
         return ["text"]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.one_d_array = True
+        tags.input_tags.two_d_array = False  # a list of documents, not a matrix
+        tags.input_tags.sparse = False
+        tags.input_tags.categorical = False
+        return tags
