@@ -1,4 +1,4 @@
-"""Numeric columns: NaiveBayes() with default settings, which chooses a family for every numeric column by score.
+"""Numeric columns: plain NaiveBayes with "auto", which chooses a family for every numeric column by score.
 
 The tables, the folds and the baseline (GaussianNB and CategoricalNB of scikit-learn with imputation) are those of
 benchmarks/tables.py. The logistic regression is that of benchmarks/calibration.py.
@@ -53,7 +53,7 @@ def tables(names: list[str]) -> int:
         table = load(name, known[name])
         X, y, folds = protocol(table)
         makers: dict[str, Any] = {
-            "auto": sunrise.NaiveBayes,
+            "auto": partial(sunrise.NaiveBayes, calibrate=None),
             "auto, columns": partial(sunrise.NaiveBayes, calibrate="columns"),
             "logistic": partial(logistic, table.numbers, table.strings),
         }
@@ -127,7 +127,7 @@ def main(wanted: list[str]) -> int:
             f"no such table: {', '.join(sorted(strange))}. There are: {', '.join(known)}, and speed"
         )
     print(
-        f"Sunrise {sunrise.__version__}, NaiveBayes() (\"auto\") and NaiveBayes(calibrate='columns') "
+        f"Sunrise {sunrise.__version__}, NaiveBayes(calibrate=None) (\"auto\") and NaiveBayes(calibrate='columns') "
         f'("auto, columns"), compared with scikit-learn {sklearn.__version__}.\n'
     )
     warnings.simplefilter("ignore", sunrise.DuplicateColumnsWarning)

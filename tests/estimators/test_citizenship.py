@@ -67,7 +67,7 @@ def expected_failures(estimator):
             "check_sample_weight_equivalence_on_sparse_data": FRACTIONS,
             "check_classifiers_one_label_sample_weights": FRACTIONS,
         }
-    if isinstance(estimator, NaiveBayes) and estimator.get_params()["calibrate"] in (
+    if isinstance(estimator, NaiveBayes) and estimator.get_params().get("calibrate") in (
         "columns",
         "temperature",
     ):
