@@ -34,6 +34,8 @@ ROWS_PER_WEIGHT = 50
 #: Positions in the grid of strengths of the default and its neighbours, which are tried first.
 NEIGHBOURS = (0, 1, 3)
 
+#: Standard errors within which a strength counts as good as the best.
+CLOSE = 0.25
 #: A fold with fewer rows than this cannot rule out strengths.
 ENOUGH_ROWS = 100
 
@@ -180,14 +182,25 @@ def _judge(trials: list[_Trial], left_out: int, method: str) -> tuple[int, LooSc
 
 
 def _best_strength(losses: list[Floats], weights: list[Floats]) -> int:
-    """Return the strength of the least loss; the first one unless another is better by a standard error."""
+    """Return the strength of the least loss; the first one unless another is better by a standard error.
+
+    Of strengths that are as good as the best, the last is taken, which shrinks the weights most.
+    """
     loss, weight = np.concatenate(losses, axis=1), np.concatenate(weights)
     share = weight / weight.sum()
-    best = int(np.argmin(loss @ share))
-    gain = loss[0] - loss[best]
-    mean = float(gain @ share)
-    error = float(np.sqrt((gain - mean) ** 2 @ share**2))
-    return best if mean > error else 0
+    means = loss @ share
+    best = int(np.argmin(means))
+    if _excess(loss[0] - loss[best], share) <= 1.0:
+        return 0
+    tried = np.flatnonzero(np.isfinite(means)).tolist()
+    return max(k for k in tried if k == best or _excess(loss[k] - loss[best], share) <= CLOSE)
+
+
+def _excess(difference: Floats, share: Floats) -> float:
+    """Return the mean of the differences in standard errors."""
+    mean = float(difference @ share)
+    error = float(np.sqrt((difference - mean) ** 2 @ share**2))
+    return mean / error if error > 0 else 0.0
 
 
 def _sample(use: Positions, most: int) -> Positions:
