@@ -159,7 +159,7 @@ class StreamMixin(Estimator):
         return KeptRows.of(rows.table, rows.label, a.classes, a.codes, a.weight, unread)
 
     def _kept_rows(self, settings: Settings, kept: KeptRows) -> TrainingRows:
-        """Return kept rows as training rows."""
+        """Return the rows that a stream has kept so far as one table with labels and weights, as `fit` reads it."""
         whole = kept.whole
         accumulator = Accumulator(
             whole.classes, whole.codes, whole.weight, settings.n_jobs, type(self).__name__

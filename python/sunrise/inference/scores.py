@@ -15,8 +15,9 @@ class LooScore(NamedTuple):
 
     `method` tells how rows were kept from the model. "leave-one-out": each row is scored by the statistics without the
     row, which is exact if nothing was chosen by such scores. "5 folds": each fold is scored by a model of the other
-    rows, with families, strengths and weights chosen on the other rows. "cross-fitted": leave-one-out scores, with
-    weights that were fitted without the fold of the row; used with at least 50 rows per weight.
+    rows, with strengths and weights fitted to the other rows, and families chosen on them from the shortlist of the fit
+    to all rows. "cross-fitted": leave-one-out scores, with weights that were fitted without the fold of the row; used
+    with at least 50 rows per weight.
 
     `rows` is the number of scored rows. `left_out` rows are the only row of their class and cannot be scored. The
     accuracy of the prior can be 0: with two equally frequent classes, leaving a row out makes its class the rarer one.
