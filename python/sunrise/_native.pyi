@@ -49,6 +49,31 @@ class KernelSums:
         removed: tuple[Floats, Floats] | None = None,
     ) -> Floats: ...
 
+class KernelDensities:
+    def __init__(
+        self,
+        sums: KernelSums,
+        folds: Folds,
+        common: Floats,
+        prior: Floats,
+        total: Floats,
+        log_width: Floats,
+        classes: int,
+        threads: int,
+    ) -> None: ...
+    def cells(self, cells: Cells, support: Reading, threads: int) -> Floats: ...
+    def holds(self, cells: Cells, support: Reading, y: Codes, row_weight: Floats, threads: int) -> bool: ...
+    def left_out(
+        self,
+        cells: Cells,
+        support: Reading,
+        y: Codes,
+        row_weight: Floats,
+        weight: Floats | None,
+        check: bool,
+        threads: int,
+    ) -> Floats: ...
+
 class Alphabet:
     def __init__(
         self, words: list[tuple[int, int]], spaces: list[int], lower: list[tuple[int, list[int]]]
@@ -150,17 +175,7 @@ class PolyaWeights:
     ) -> None: ...
 
 class KernelWeights:
-    def __init__(
-        self,
-        sums: KernelSums,
-        folds: Folds,
-        common: Floats,
-        prior: Floats,
-        log_total: Floats,
-        log_width: Floats,
-        weight: Floats,
-        classes: int,
-    ) -> None: ...
+    def __init__(self, densities: KernelDensities, weight: Floats) -> None: ...
 
 Weights = DenseWeights | SparseWeights | LevelScores | PolyaWeights | KernelWeights
 

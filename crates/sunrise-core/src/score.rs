@@ -11,6 +11,10 @@ pub trait Scorer: Sync {
     fn rows(&self) -> usize;
     /// Cost of a row in cells: decides whether threads are started.
     fn cost(&self) -> usize;
+    /// Number of rows to add at a time, if there are few columns.
+    fn part(&self) -> usize {
+        PART
+    }
     /// Adds to the scores of these rows; rows that Python has to score are appended to `incomplete`.
     fn add(&self, rows: Range<usize>, scores: &mut [f64], incomplete: &mut Vec<usize>) -> Result<(), Fault>;
 }
@@ -35,6 +39,9 @@ pub struct Notes {
 /// Rows of a task, and of the part of it that stays in the first-level cache.
 const TASK: usize = 4096;
 pub(crate) const PART: usize = 64;
+
+/// Cells and scores of the rows that are added at a time.
+const CACHED: usize = 1 << 17;
 
 /// Work below which starting a thread costs more than it saves.
 const SMALL: usize = 1 << 18;
@@ -63,8 +70,10 @@ pub fn score(
     if classes == 0 || !room || fallback.len() != classes || blocks.iter().any(|block| block.rows() != n) {
         return Err(Fault::shape("the blocks, priors, results and rows to score do not fit together"));
     }
-    let cost = n * classes * blocks.iter().map(|block| block.cost()).sum::<usize>();
-    let threads = if cost < SMALL { 1 } else { threads };
+    let cost = blocks.iter().map(|block| block.cost()).sum::<usize>();
+    let threads = if n * classes * cost < SMALL { 1 } else { threads };
+    let most = (CACHED / (cost + classes)).clamp(PART, TASK);
+    let part = blocks.iter().map(|block| block.part()).fold(PART, usize::max).min(most);
     let starts = (0..n).step_by(TASK);
     let tasks: Vec<(usize, Results)> = match results {
         Results::Values(values, output) => {
@@ -91,7 +100,7 @@ pub fn score(
         let (mut notes, mut scratch) = (Notes::default(), Vec::new());
         match results {
             Results::Values(values, output) => {
-                for scores in values.chunks_mut(PART * classes) {
+                for scores in values.chunks_mut(part * classes) {
                     let rows = start..start + scores.len() / classes;
                     start = rows.end;
                     add_all(rows, scores, &mut notes.incomplete)?;
@@ -99,7 +108,7 @@ pub fn score(
                 }
             }
             Results::Best(labels) => {
-                for labels in labels.chunks_mut(PART) {
+                for labels in labels.chunks_mut(part) {
                     let rows = start..start + labels.len();
                     start = rows.end;
                     scratch.resize(labels.len() * classes, 0.0);

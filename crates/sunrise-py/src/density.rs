@@ -1,21 +1,16 @@
 //! Sums of kernels, prepared once and kept by Rust.
 
-use crate::cells::slice;
+use crate::cells::{slice, Cells, Reading};
 use crate::raise;
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
-use sunrise_core::density::{self, KernelSum};
+use std::sync::Arc;
+use sunrise_core::density::{self, Densities, KernelSum, Mixture};
 use sunrise_core::fault::Fault;
 use sunrise_core::parallel::run;
 
 /// How cells become positions on the line: (log, lower, upper, [(sign, shift), ...]).
 pub struct Folds(density::Folds);
-
-impl Folds {
-    pub fn core(&self) -> &density::Folds {
-        &self.0
-    }
-}
 
 impl<'py> FromPyObject<'_, 'py> for Folds {
     type Error = PyErr;
@@ -28,13 +23,7 @@ impl<'py> FromPyObject<'_, 'py> for Folds {
 
 /// Sums of Gaussian kernels about the points of every column, one for each class and any others of the column.
 #[pyclass(frozen, module = "sunrise._native")]
-pub struct KernelSums(density::KernelSums);
-
-impl KernelSums {
-    pub fn core(&self) -> &density::KernelSums {
-        &self.0
-    }
-}
+pub struct KernelSums(Arc<density::KernelSums>);
 
 #[pymethods]
 impl KernelSums {
@@ -70,7 +59,7 @@ impl KernelSums {
             .into_iter()
             .collect::<Result<Vec<KernelSum>, Fault>>()
         });
-        Ok(KernelSums(density::KernelSums { per_column, sums: sums.map_err(raise)? }))
+        Ok(KernelSums(Arc::new(density::KernelSums { per_column, sums: sums.map_err(raise)? })))
     }
 
     /// Logarithms of the sums `at` at positions x; `removed` has two points and weights per position to leave out.
@@ -90,6 +79,99 @@ impl KernelSums {
             None => None,
         };
         let logs = py.detach(|| self.0.log_sums(at, x, removed, &folds.0, threads)).map_err(raise)?;
+        Ok(logs.into_pyarray(py))
+    }
+}
+
+/// The log densities of columns by class, tabulated once: sums of kernels, and the vectors that mix them.
+///
+/// `common`, `log_width` have a number for each column and sum, `prior`, `total` for each column and class.
+#[pyclass(frozen, module = "sunrise._native")]
+pub struct KernelDensities(Densities);
+
+impl KernelDensities {
+    pub fn core(&self) -> &Densities {
+        &self.0
+    }
+}
+
+#[pymethods]
+impl KernelDensities {
+    #[new]
+    #[allow(clippy::too_many_arguments)] // each is a part of the density with a name of its own
+    fn new<'py>(
+        py: Python<'py>,
+        sums: &KernelSums,
+        folds: Folds,
+        common: PyReadonlyArray1<'py, f64>,
+        prior: PyReadonlyArray1<'py, f64>,
+        total: PyReadonlyArray1<'py, f64>,
+        log_width: PyReadonlyArray1<'py, f64>,
+        classes: usize,
+        threads: usize,
+    ) -> PyResult<Self> {
+        let mixture = Mixture {
+            common: slice(&common)?.to_vec(),
+            prior: slice(&prior)?.to_vec(),
+            total: slice(&total)?.to_vec(),
+            log_width: slice(&log_width)?.to_vec(),
+            classes,
+        };
+        let sums = sums.0.clone();
+        let densities = py.detach(|| Densities::new(sums, folds.0, mixture, threads)).map_err(raise)?;
+        Ok(KernelDensities(densities))
+    }
+
+    /// The log density of every cell by every class, rows x classes x columns; 0 if missing.
+    fn cells<'py>(
+        &self,
+        py: Python<'py>,
+        cells: Cells<'py>,
+        support: Reading,
+        threads: usize,
+    ) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        let matrix = cells.matrix(support.core()).map_err(raise)?;
+        let logs = py.detach(|| self.0.cells(matrix.as_ref(), threads)).map_err(raise)?;
+        Ok(logs.into_pyarray(py))
+    }
+
+    /// Whether some rows are all the rows that the kernels came from, but for their order.
+    fn holds<'py>(
+        &self,
+        py: Python<'py>,
+        cells: Cells<'py>,
+        support: Reading,
+        y: PyReadonlyArray1<'py, i32>,
+        row_weight: PyReadonlyArray1<'py, f64>,
+        threads: usize,
+    ) -> PyResult<bool> {
+        let matrix = cells.matrix(support.core()).map_err(raise)?;
+        let (y, row_weight) = (slice(&y)?, slice(&row_weight)?);
+        py.detach(|| self.0.holds(matrix.as_ref(), y, row_weight, threads)).map_err(raise)
+    }
+
+    /// The log density of every cell by its own class, without the kernel of the cell itself.
+    ///
+    /// `row_weight` has the weight of a row of each class. With `weight`, the weighted sum over the columns of a row.
+    /// With `check`, a cell that was not fitted is NaN.
+    #[allow(clippy::too_many_arguments)]
+    fn left_out<'py>(
+        &self,
+        py: Python<'py>,
+        cells: Cells<'py>,
+        support: Reading,
+        y: PyReadonlyArray1<'py, i32>,
+        row_weight: PyReadonlyArray1<'py, f64>,
+        weight: Option<PyReadonlyArray1<'py, f64>>,
+        check: bool,
+        threads: usize,
+    ) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        let matrix = cells.matrix(support.core()).map_err(raise)?;
+        let (y, row_weight) = (slice(&y)?, slice(&row_weight)?);
+        let weight = weight.as_ref().map(slice).transpose()?;
+        let logs = py
+            .detach(|| self.0.left_out_cells(matrix.as_ref(), y, row_weight, weight, check, threads))
+            .map_err(raise)?;
         Ok(logs.into_pyarray(py))
     }
 }

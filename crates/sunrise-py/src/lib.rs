@@ -105,6 +105,7 @@ fn _native(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(accumulate::count_levels, m)?)?;
     m.add_function(wrap_pyfunction!(accumulate::count_row_totals, m)?)?;
     m.add_class::<density::KernelSums>()?;
+    m.add_class::<density::KernelDensities>()?;
     m.add_class::<text::Alphabet>()?;
     m.add_class::<text::Words>()?;
     m.add_class::<text::TextCounter>()?;

@@ -4,11 +4,11 @@
 //! keep references to the arrays, never copies: tables of words x classes are large.
 
 use crate::cells::{dispatch, slice, Cells, Reading};
-use crate::density::{Folds, KernelSums};
+use crate::density::KernelDensities;
 use numpy::{Element, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use sunrise_core::density::{DensityScorer, DensityWeights};
+use sunrise_core::density::DensityScorer;
 use sunrise_core::fault::Fault;
 use sunrise_core::linear::{ColumnWeights, DenseLinear, SparseLinear, Weights};
 use sunrise_core::polya::{Concentrations, DensePolya, SparsePolya};
@@ -195,46 +195,18 @@ impl PolyaWeights {
     }
 }
 
-/// Kernel densities of columns: sums of kernels, and the vectors that turn them into log densities of the classes.
-///
-/// `common`, `log_width` have a number for each column and sum, `prior`, `log_total` for each column and class, and
-/// `weight` for each column.
+/// Kernel densities of columns, and the weight of each column.
 #[pyclass(frozen, module = "sunrise._native")]
 pub struct KernelWeights {
-    sums: Py<KernelSums>,
-    folds: Folds,
-    common: Vector,
-    prior: Vector,
-    log_total: Vector,
-    log_width: Vector,
+    densities: Py<KernelDensities>,
     weight: Vector,
-    classes: usize,
 }
 
 #[pymethods]
 impl KernelWeights {
     #[new]
-    #[allow(clippy::too_many_arguments)] // each is a part of the density with a name of its own
-    fn new<'py>(
-        sums: Py<KernelSums>,
-        folds: Folds,
-        common: PyReadonlyArray1<'py, f64>,
-        prior: PyReadonlyArray1<'py, f64>,
-        log_total: PyReadonlyArray1<'py, f64>,
-        log_width: PyReadonlyArray1<'py, f64>,
-        weight: PyReadonlyArray1<'py, f64>,
-        classes: usize,
-    ) -> Self {
-        KernelWeights {
-            sums,
-            folds,
-            common: Vector::keep(common),
-            prior: Vector::keep(prior),
-            log_total: Vector::keep(log_total),
-            log_width: Vector::keep(log_width),
-            weight: Vector::keep(weight),
-            classes,
-        }
+    fn new(densities: Py<KernelDensities>, weight: PyReadonlyArray1<'_, f64>) -> Self {
+        KernelWeights { densities, weight: Vector::keep(weight) }
     }
 }
 
@@ -274,9 +246,8 @@ enum Borrowed<'py> {
         moderate: bool,
     },
     Kernel {
-        density: Bound<'py, KernelWeights>,
-        sums: Bound<'py, KernelSums>,
-        vectors: [PyReadonlyArray1<'py, f64>; 5],
+        densities: Bound<'py, KernelDensities>,
+        weight: PyReadonlyArray1<'py, f64>,
     },
 }
 
@@ -334,15 +305,8 @@ impl<'py> Borrowed<'py> {
         }
         if let Ok(weights) = weights.cast::<KernelWeights>() {
             let w = weights.get();
-            let vectors = [
-                w.common.borrow(py)?,
-                w.prior.borrow(py)?,
-                w.log_total.borrow(py)?,
-                w.log_width.borrow(py)?,
-                w.weight.borrow(py)?,
-            ];
-            let sums = w.sums.bind(py).clone();
-            return Ok(Borrowed::Kernel { density: weights.clone(), sums, vectors });
+            let densities = w.densities.bind(py).clone();
+            return Ok(Borrowed::Kernel { densities, weight: w.weight.borrow(py)? });
         }
         Err(PyTypeError::new_err("the weights of a block must be one of the weights classes of this module"))
     }
@@ -435,18 +399,10 @@ impl Block<'_> {
                     dense => boxed(DensePolya::new(dense, concentrations)),
                     sparse => boxed(SparsePolya::new(sparse, reading, concentrations)))
             }
-            Borrowed::Kernel { density, sums, vectors: [common, prior, log_total, log_width, weight] } => {
-                let weights = DensityWeights {
-                    common: slice(common)?,
-                    prior: slice(prior)?,
-                    log_total: slice(log_total)?,
-                    log_width: slice(log_width)?,
-                    weight: slice(weight)?,
-                };
-                let (density, sums) = (density.get(), sums.get().core());
-                let (folds, classes) = (density.folds.core(), density.classes);
+            Borrowed::Kernel { densities, weight } => {
+                let (densities, weight) = (densities.get().core(), slice(weight)?);
                 dispatch!(cells, reading, KeepGil,
-                    dense => boxed(DensityScorer::new(dense, sums, folds, weights, classes)),
+                    dense => boxed(DensityScorer::new(dense, densities, weight)),
                     _sparse => Err(misfit()))
             }
         })
@@ -458,7 +414,7 @@ impl Block<'_> {
             Borrowed::Dense { constant, .. } | Borrowed::Sparse { constant, .. } => constant.len(),
             Borrowed::Levels { classes, .. } => *classes,
             Borrowed::Polya { total, .. } => total.len(),
-            Borrowed::Kernel { density, .. } => density.get().classes,
+            Borrowed::Kernel { densities, .. } => densities.get().core().classes(),
         }
     }
 }

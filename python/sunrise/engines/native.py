@@ -291,7 +291,7 @@ def _score(
     parts = list(zip(batch.blocks, supports, forms, strict=True))
     for form in forms:
         if form.kind == "kernel":
-            form.sums.native(threads)
+            form.native(threads)
     pointwise = [part for part in parts if _is_scored_in_python(part[0], part[2])]
     blocks = [
         _scoring_block(*part[:2], part[2].finite)

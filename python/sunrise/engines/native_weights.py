@@ -85,8 +85,8 @@ def polya_weights(form: Polya) -> _native.PolyaWeights:
 
 
 def kernel_weights(form: Density) -> _native.KernelWeights:
-    """Return the kernel sums and their normalisation."""
-    return _native.KernelWeights(*form.native())
+    """Return the tabulated densities and the weights of the columns."""
+    return _native.KernelWeights(form.native(1), np.where(form.known, form.weight, 0.0))
 
 
 MAKE_WEIGHTS: dict[str, Callable[[Any], Weights]] = {

@@ -8,19 +8,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sunrise._common.arrays import Codes, Floats, Mask, Positions
+from sunrise._common.arrays import Codes, Floats, Mask
 from sunrise.families.base import Family, Problem
 from sunrise.families.capabilities import Candidate
 from sunrise.families.left_out import CellsLeftOut
 from sunrise.forms.base import Form
 from sunrise.forms.kernel_density import Bounds, Density, Sums
 from sunrise.forms.kernel_draws import DrawnDensities
+from sunrise.forms.kernel_removal import KernelRemoval
 from sunrise.forms.pointwise import Pointwise
 from sunrise.numerics.bandwidth import bandwidth, given_bandwidth
 from sunrise.numerics.quadrature import merge_points
-from sunrise.numerics.special import log
-from sunrise.statistics.base import clear_residue
-from sunrise.statistics.empirical import Run, Values, given_grid, grid_nodes, linear_binning
+from sunrise.statistics.empirical import Run, Values, given_grid
 from sunrise.statistics.support import REAL, Support
 from sunrise.statistics.terms import VALUE
 
@@ -49,6 +48,7 @@ class KernelParams(NamedTuple):
     prior: Pooled
     #: Draws of the densities from their posterior, with as many classes for each draw; else None.
     draws: DrawnDensities | None = None
+    density: Density | None = None
 
 
 @dataclass(frozen=True)
@@ -242,12 +242,17 @@ class Kernel(Candidate, Family):
     def params(self, stats: Values, class_weight: Floats) -> KernelParams:
         """The resolved bandwidths, with the current values."""
         width = np.broadcast_to(self.bandwidth, stats.rows.shape)
-        return KernelParams(width, stats.observed_weight, self.prior.values.known, stats, self.prior)
+        params = KernelParams(width, stats.observed_weight, self.prior.values.known, stats, self.prior)
+        return params._replace(density=self._density(params))
 
     def form(self, params: KernelParams) -> Form:
-        """Log of the density; the kernels of the classes serve the pooled density, too, if the values are the same."""
+        """Log of the density, one object for all uses, because its tables are made once."""
         if (draws := params.draws) is not None:
             return Pointwise(lambda x: draws.cells(x[:, 0, :]))
+        return params.density or self._density(params)
+
+    def _density(self, params: KernelParams) -> Density:
+        """The density; the kernels of the classes serve the pooled density, too, if the values are the same."""
         values, width = self._transformed(params.values), params.bandwidth
         pooled, n_classes = params.prior, len(params.n)
         if pooled.values is values or (self.bounds.log and pooled.values.has_values_of(values)):
@@ -294,32 +299,9 @@ class Kernel(Candidate, Family):
     def left_out(self, stats: Values, params: KernelParams, row_weight: Floats | None) -> CellsLeftOut:
         """Remove the kernel of a cell from its class; the pooled density is not changed."""
         stats.require_values()
-        form: Any = self.form(params)
-        return CellsLeftOut(lambda x, c, j, w: self._score_without(stats, form, x, c, j, w))
-
-    def _score_without(
-        self, stats: Values, form: Density, x: Floats, c: Codes, j: Positions, w: Floats
-    ) -> Floats:
-        """Log density of every cell by its own class without its own kernel; NaN if never fitted."""
-        u = self.bounds.to_scale(x)
-        if self.grid is None:
-            points, weights = x[:, None], w[:, None]
-        else:
-            at, share = linear_binning(x, self.grid)
-            points = np.stack([grid_nodes(self.grid)[at], grid_nodes(self.grid)[at + 1]], axis=1)
-            weights = np.stack([w * (1.0 - share), w * share], axis=1)
-        columns = range(points.shape[1])
-        weight_at = np.stack([stats.weight_at(points[:, k], c, j) for k in columns], axis=1)
-        fitted = (weight_at >= (1.0 - 1e-9) * weights).all(axis=1)
-        if self.grid is None:  # the native sums always remove two points
-            points, weights = np.repeat(points, 2, axis=1), np.stack([w, 0.0 * w], axis=1)
-        own = form.sums.log_sums(c, j, u, (self.bounds.to_scale(points), weights))
-        total = stats.observed_weight[c, j]
-        n = clear_residue(total - w, total)
-        own = np.where(n > 0, own, -np.inf)
-        prior = np.where(n > 0, 0.0, 1.0) if self.estimate == "mle" else np.ones(len(x))
-        density = np.logaddexp(own, form.common(j, u) + log(prior)) - np.log(n + prior)
-        return np.where(fitted, density, np.nan)
+        density: Any = self.form(params)
+        removal = KernelRemoval(density, stats, self.grid, self.estimate == "mle", row_weight)
+        return CellsLeftOut(removal.score, removal if removal.is_native else None)
 
     def prior_of(self, stats: Values, j: int) -> Pooled:
         """The pooled density of a column."""
@@ -334,7 +316,7 @@ class Kernel(Candidate, Family):
     ) -> KernelParams:
         """Draw the shares of the values and of the pooled density from their Dirichlet posterior."""
         params = self.params(stats, class_weight)
-        density: Any = self.with_settings(estimate="mean").form(params)
+        density: Any = self.with_settings(estimate="mean")._density(params)
         return params._replace(draws=DrawnDensities.draw(density, n, rng))
 
     def log_base_measure(self, x: Floats) -> Floats:

@@ -11,6 +11,7 @@ from scipy import sparse
 
 from sunrise._common.arrays import Codes, Floats, Mask, Positions
 from sunrise.data.blocks import Block, SparseBlock
+from sunrise.forms.kernel_removal import KernelRemoval
 from sunrise.forms.removal import Removal
 from sunrise.forms.table import Table
 
@@ -28,7 +29,7 @@ class CellsLeftOut:
 
     score: Callable[[Floats, Codes, Positions, Floats], Floats]
     #: The same as a form that engines evaluate for whole blocks, if there is one.
-    form: Removal | Table | None = None
+    form: Removal | KernelRemoval | Table | None = None
     #: Scores of all classes (rows x classes x columns) for rows x columns of cells, their classes and weights: given
     #: where removing a cell changes every class.
     score_all: Callable[[Floats, Codes, Floats], Floats] | None = None

@@ -20,6 +20,7 @@ from sunrise._common.threads import threads
 from sunrise.forms.base import apply_weight
 from sunrise.numerics.special import log, log_sum_exp
 from sunrise.statistics.empirical import Values
+from sunrise.statistics.support import REAL
 
 #: Maximum number of kernel values in memory for the readable formula.
 _MOST_VALUES = 1 << 22
@@ -93,8 +94,9 @@ class Bounds:
         ]
 
 
-#: Native kernel sums, created once for each form.
+#: Native kernel sums and densities, created once for each form; forms that differ by weights share their sums.
 _SUMS: WeakKeyDictionary[Sums, Any] = WeakKeyDictionary()
+_DENSITIES: WeakKeyDictionary[Sums, Any] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True, eq=False)
@@ -223,19 +225,10 @@ class Density:
             for k in np.flatnonzero(self.known).tolist():
                 scores[:, :, k] = np.where(np.isnan(x[:, k])[:, None], 0.0, self.column(k, x[:, k]))
             return apply_weight(scores, self.weight)
-        # All columns and classes in one call, because a call costs as much as hundreds of cells.
-        columns, rows = np.nonzero(~np.isnan(x.T) & self.known[:, None])
-        n_sums, n_classes = self.share.shape[1], self.prior.shape[1]
-        step = max(1, _MOST_VALUES // n_sums)
-        for start in range(0, len(rows), step):
-            i, j = rows[start : start + step], columns[start : start + step]
-            u = self.sums.bounds.to_scale(x[i, j])
-            sums = np.repeat(np.arange(n_sums), len(u))
-            logs = self.sums.log_sums(sums, np.tile(j, n_sums), np.tile(u, n_sums)).reshape(n_sums, -1).T
-            common = log_sum_exp(logs + log(self.share)[j], axis=1)[:, None]
-            smoothed = np.logaddexp(logs[:, :n_classes], common + log(self.prior)[j])
-            scores[i, :, j] = smoothed - np.log(self.total)[j]
-        return apply_weight(scores, self.weight)
+        n_threads = threads(None, 4 * x.size)
+        cells = np.ascontiguousarray(x, dtype=np.float64)
+        log_densities = self.native(n_threads).cells(cells, REAL, n_threads)
+        return apply_weight(log_densities.reshape(scores.shape), np.where(self.known, self.weight, 0.0))
 
     def unseen(self, j: int, x: Floats) -> Mask:
         """Return False for every cell: numbers are never unseen levels."""
@@ -257,9 +250,15 @@ class Density:
         """Return an empty list: the form is not linear."""
         return []
 
-    def native(self) -> tuple[Any, ...]:
-        """Return the arguments of `_native.KernelWeights`."""
-        log_width = np.ascontiguousarray(self.sums.log_width.T)
-        tables = self.share, self.prior, np.log(self.total), log_width, np.where(self.known, self.weight, 0.0)
-        flat = (np.ascontiguousarray(table, dtype=np.float64).ravel() for table in tables)
-        return self.sums.native(), self.sums.native_bounds, *flat, self.prior.shape[1]
+    def native(self, n_threads: int) -> Any:
+        """Return the native densities, which are tabulated at the first call, by this many threads."""
+        if self.sums not in _DENSITIES:
+            tables = self.share, self.prior, self.total, self.sums.log_width.T
+            common, prior, total, log_width = (
+                np.ascontiguousarray(table, dtype=np.float64).ravel() for table in tables
+            )
+            sums, n_classes = self.sums.native(n_threads), self.prior.shape[1]
+            _DENSITIES[self.sums] = _native.KernelDensities(
+                sums, self.sums.native_bounds, common, prior, total, log_width, n_classes, n_threads
+            )
+        return _DENSITIES[self.sums]

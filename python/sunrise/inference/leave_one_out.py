@@ -23,6 +23,7 @@ from sunrise.engines import array
 from sunrise.families.base import Family
 from sunrise.families.left_out import Cells, CellsLeftOut, RowsLeftOut, as_sparse, score_sparse_rows
 from sunrise.forms.base import Form, apply_weight
+from sunrise.forms.kernel_removal import KernelRemoval
 from sunrise.forms.removal import Removal
 from sunrise.forms.table import Table
 from sunrise.inference.scores import LooScore, accuracy_and_loss
@@ -46,6 +47,7 @@ class LeaveOneOut:
     y: Codes
     weight: Floats | None
     _joint_cache: dict[int, Floats | None] = field(default_factory=dict, repr=False)
+    _fitted_cache: dict[int, bool] = field(default_factory=dict, repr=False)
 
     @cached_property
     def fitted_weight(self) -> Floats:
@@ -160,6 +162,12 @@ class LeaveOneOut:
             rest = model.supports[k], self.y, hook.form, n_threads
             own_scores = engines.current().leave_one_out_scores(block, *rest)
             return self._mark_refits(k, weights[0] * own_scores)
+        if isinstance(hook.form, KernelRemoval):
+            n_threads = engines.threads(model.n_jobs, 4 * block.shape[0] * block.shape[1])
+            cells, support = block.native(model.supports[k].views), model.supports[k]
+            check = not self._is_fitted(k)
+            own_scores = hook.form.scores(cells, support, self.y, weights, check, n_threads)
+            return self._mark_refits(k, own_scores)
         if isinstance(hook.form, Table):
             scores = block_scores(model, self.batch, k, hook.form.times(weights))
             return scores[np.arange(len(scores)), self.y]
@@ -215,6 +223,8 @@ class LeaveOneOut:
             x = array.numbers(self.batch.blocks[k], self.model.supports[k], rows)
         if isinstance(hook.form, Removal):
             return hook.form.cells(self.model.supports[k].views_of(x), y)
+        if isinstance(hook.form, KernelRemoval):
+            return hook.form.cells(x, y, check=not self._is_fitted(k))
         if isinstance(hook.form, Table):
             return hook.form.own_class_cells(x, y)
         cells = np.zeros(x.shape)
@@ -222,6 +232,15 @@ class LeaveOneOut:
         if len(i):
             cells[i, j] = hook.score(x[i, j], y[i], j, self.fitted_weight[rows][i])
         return cells
+
+    def _is_fitted(self, k: int) -> bool:
+        """True if the cells of block k are known to be those of the fit, so that they need not be searched."""
+        if k not in self._fitted_cache:
+            hook: Any = self._hooks[k]
+            block, support = self.batch.blocks[k], self.model.supports[k]
+            n_threads = engines.threads(self.model.n_jobs, block.shape[0] * block.shape[1])
+            self._fitted_cache[k] = hook.form.holds(block.native(support.views), support, self.y, n_threads)
+        return self._fitted_cache[k]
 
     def _all_class_cells(self, k: int, rows: Any) -> Floats:
         """Return the leave-one-out scores of cells for all classes, rows x classes x columns."""

@@ -1,5 +1,6 @@
 //! How the line is divided into intervals, each with a series or a few points.
 
+use super::merge::NEAR;
 use super::FARTHEST;
 use crate::lanes::{folded, LANES};
 use crate::normalise::exp_of_negative;
@@ -41,6 +42,8 @@ pub(super) struct Series {
 pub(super) struct Layout<'a> {
     pub(super) points: &'a [f64],
     pub(super) weight: &'a [f64],
+    /// Fewer points with their weights that stand for all points nearby, if there are any.
+    pub(super) merged: Option<(&'a [f64], &'a [f64])>,
     pub(super) width: f64,
     /// 2 ln(W / (w e)), in the notation of the module.
     pub(super) cutoff: f64,
@@ -72,7 +75,14 @@ impl Layout<'_> {
     /// The series of an interval; `None` if its remainder may be too large.
     fn series(&self, a: f64, b: f64, some: Range<usize>, scratch: &mut [Vec<f64>; 2]) -> Option<Series> {
         let (middle, half) = (a + 0.5 * (b - a), 0.5 * (b - a) / self.width);
-        let (points, weight) = (&self.points[some.clone()], &self.weight[some]);
+        let (points, weight) = match self.merged {
+            Some((points, weight)) if self.distance(a, a).max(self.distance(b, b)) < NEAR * self.width => {
+                let (low, high) = (self.points[some.start], self.points[some.end - 1]);
+                let near = points.partition_point(|&v| v < low)..points.partition_point(|&v| v <= high);
+                (&points[near.clone()], &weight[near])
+            }
+            _ => (&self.points[some.clone()], &self.weight[some]),
+        };
         let [z, w] = scratch;
         vectorised(
             #[inline(always)]

@@ -11,13 +11,19 @@
 //! moments, as a share of S: an interval in which it might be larger than allowed is halved. So every sum has a known
 //! relative error for any points, also far below the peak.
 
+mod curve;
+mod densities;
+mod kernels;
 mod layout;
+mod merge;
 mod scaled;
 mod score;
 mod sum;
 
+pub use densities::{Densities, Mixture};
+pub use kernels::{Folds, KernelSums};
 pub use scaled::ScaledFloat;
-pub use score::{DensityScorer, DensityWeights, Folds, KernelSums};
+pub use score::DensityScorer;
 pub use sum::{KernelSum, RemovedPoint};
 
 /// Largest square of a distance in bandwidths: larger ones are cut off, to stay within the range of floats.

@@ -1,165 +1,54 @@
-//! Scores of cells under kernel densities.
+//! Scores of cells under kernel densities, with and without the kernels of the cells themselves.
 
-use super::scaled::ScaledFloat;
-use super::sum::{KernelSum, RemovedPoint};
+use super::densities::Densities;
 use crate::cells::Matrix;
-use crate::fault::Fault;
+use crate::fault::{self, Fault};
 use crate::parallel::{blocks, run};
 use crate::score::Scorer;
+use crate::vectorised;
 use std::ops::Range;
 
-/// How a cell becomes positions on the line at which the kernels are evaluated.
-#[derive(Clone, Debug)]
-pub struct Folds {
-    /// Distances from a bound are removed as logarithms.
-    pub log: bool,
-    /// Lower bound of the cells, or -inf.
-    pub lower: f64,
-    /// Upper bound of the cells, or inf.
-    pub upper: f64,
-    /// Images sign * x + shift of a position: itself first, then its reflections at the bounds.
-    pub images: Vec<(f64, f64)>,
-}
+/// Rows that are scored together, so that the table of a column stays in cache.
+const ROWS: usize = 1024;
 
-impl Folds {
-    /// The position of a cell on the line.
-    #[inline(always)]
-    fn scale(&self, x: f64) -> f64 {
-        match (self.log, self.lower.is_finite(), self.upper.is_finite()) {
-            (true, true, true) => (x - self.lower).ln() - (self.upper - x).ln(),
-            (true, true, false) => (x - self.lower).ln(),
-            (true, false, true) => -(self.upper - x).ln(),
-            _ => x,
-        }
-    }
-}
-
-/// Sums of kernels of all columns; those of the classes come first within a column.
-#[derive(Debug)]
-pub struct KernelSums {
-    /// Number of sums of a column.
-    pub per_column: usize,
-    /// The sums, column after column.
-    pub sums: Vec<KernelSum>,
-}
-
-impl KernelSums {
-    /// One of the sums at a position, added over its images.
-    #[inline(always)]
-    fn folded(&self, at: usize, u: f64, folds: &Folds) -> ScaledFloat {
-        let sum = &self.sums[at];
-        if sum.is_empty() {
-            return ScaledFloat::ZERO;
-        }
-        match folds.images.as_slice() {
-            [_] => sum.evaluate(u),
-            images => images
-                .iter()
-                .map(|(sign, shift)| sum.evaluate(sign * u + shift))
-                .fold(ScaledFloat::ZERO, |all, one| all.plus(one)),
-        }
-    }
-
-    /// Logarithms of sums at positions on the line, optionally without some weight at two points of each sum.
-    pub fn log_sums(
-        &self,
-        at: &[i64],
-        x: &[f64],
-        removed: Option<(&[f64], &[f64])>,
-        folds: &Folds,
-        threads: usize,
-    ) -> Result<Vec<f64>, Fault> {
-        let n = x.len();
-        let known = |&k: &i64| usize::try_from(k).is_ok_and(|k| k < self.sums.len());
-        let fits = removed.is_none_or(|(points, weights)| points.len() == 2 * n && weights.len() == 2 * n);
-        if at.len() != n || !fits || !at.iter().all(known) {
-            return Err(Fault::shape("there is not one sum of kernels for each cell"));
-        }
-        let parts = run(threads, blocks(0..n, 4096).collect(), |rows| {
-            rows.map(|i| {
-                let sum = at[i] as usize;
-                match removed {
-                    None => self.folded(sum, x[i], folds).ln(),
-                    Some((points, weights)) => {
-                        let own =
-                            |k: usize| RemovedPoint { point: points[2 * i + k], weight: weights[2 * i + k] };
-                        let images = folds.images.iter();
-                        let each = images.map(|(sign, shift)| {
-                            self.sums[sum].without(sign * x[i] + shift, [own(0), own(1)])
-                        });
-                        each.fold(ScaledFloat::ZERO, |all, one| all.plus(one)).ln()
-                    }
-                }
-            })
-            .collect::<Vec<f64>>()
-        });
-        Ok(parts.concat())
-    }
-}
-
-/// How the sums of a column become log densities: (own sum + prior * common density) / total, class by class.
-#[derive(Clone, Copy, Debug)]
-pub struct DensityWeights<'a> {
-    /// Factor of each sum in the common density of the column, columns x sums.
-    pub common: &'a [f64],
-    /// Weight of the common density beside the own sum of a class, columns x classes.
-    pub prior: &'a [f64],
-    /// Log of the divisor of each density, columns x classes.
-    pub log_total: &'a [f64],
-    /// Log of the integral of one kernel, columns x sums.
-    pub log_width: &'a [f64],
-    /// Factor of each column in the score; 0 if the column is not used.
-    pub weight: &'a [f64],
-}
+/// Rows of a task that only adds up.
+const TASK: usize = 8192;
 
 /// Dense cells scored by kernel densities.
 pub struct DensityScorer<'a> {
     cells: Box<dyn Matrix + 'a>,
-    kernels: &'a KernelSums,
-    folds: &'a Folds,
-    weights: DensityWeights<'a>,
-    classes: usize,
+    densities: &'a Densities,
+    /// Factor of each column in the score; 0 if the column is not used.
+    weight: &'a [f64],
 }
 
 impl<'a> DensityScorer<'a> {
-    /// Checks that cells, sums and weights have the same columns and classes.
+    /// Checks that cells, densities and weights have the same columns.
     pub fn new(
         cells: Box<dyn Matrix + 'a>,
-        kernels: &'a KernelSums,
-        folds: &'a Folds,
-        weights: DensityWeights<'a>,
-        classes: usize,
+        densities: &'a Densities,
+        weight: &'a [f64],
     ) -> Result<Self, Fault> {
-        let (columns, each) = (cells.columns(), kernels.per_column);
-        let fits = kernels.sums.len() == columns * each
-            && classes <= each
-            && [weights.common, weights.log_width].iter().all(|part| part.len() == columns * each)
-            && [weights.prior, weights.log_total].iter().all(|part| part.len() == columns * classes)
-            && weights.weight.len() == columns;
-        if !fits {
+        if cells.columns() != densities.columns() || weight.len() != densities.columns() {
             return Err(Fault::shape("the kernels do not fit the cells"));
         }
-        Ok(DensityScorer { cells, kernels, folds, weights, classes })
+        Ok(DensityScorer { cells, densities, weight })
     }
+}
 
-    /// Adds the log densities of one cell to the scores of its row.
-    #[inline(always)]
-    fn add_cell(&self, j: usize, x: f64, found: &mut [ScaledFloat], scores: &mut [f64]) {
-        let each = self.kernels.per_column;
-        let u = self.folds.scale(x);
-        for (k, found) in found.iter_mut().enumerate() {
-            *found = self.kernels.folded(j * each + k, u, self.folds);
-            found.level -= self.weights.log_width[j * each + k];
-        }
-        let factors = found.iter().zip(&self.weights.common[j * each..]);
-        let common = factors.fold(ScaledFloat::ZERO, |all, (sum, factor)| all.plus(sum.times(*factor)));
-        let (prior, log_total) =
-            (&self.weights.prior[j * self.classes..], &self.weights.log_total[j * self.classes..]);
-        for (c, score) in scores.iter_mut().enumerate() {
-            let density = found[c].plus(common.times(prior[c])).ln();
-            *score += self.weights.weight[j] * (density - log_total[c]);
-        }
+/// Checks that every observed cell of some rows is within the support.
+fn check(cells: &dyn Matrix, rows: Range<usize>, numbers: &[f64]) -> Result<(), Fault> {
+    let reading = cells.reading();
+    if numbers.iter().fold(true, |all, &x| all & (x.is_nan() | reading.accepts(x))) {
+        return Ok(());
     }
+    cells.find_fault(rows)
+}
+
+/// The observed cells of a column, with their rows.
+#[inline(always)]
+fn observed(numbers: &[f64], columns: usize, j: usize) -> impl Iterator<Item = (usize, f64)> + '_ {
+    numbers[j..].iter().step_by(columns).copied().enumerate().filter(|(_, x)| !x.is_nan())
 }
 
 impl Scorer for DensityScorer<'_> {
@@ -168,29 +57,239 @@ impl Scorer for DensityScorer<'_> {
     }
 
     fn cost(&self) -> usize {
-        16 * self.cells.columns()
+        4 * self.cells.columns()
+    }
+
+    fn part(&self) -> usize {
+        ROWS
     }
 
     fn add(&self, rows: Range<usize>, scores: &mut [f64], _: &mut Vec<usize>) -> Result<(), Fault> {
-        let (columns, reading) = (self.cells.columns(), self.cells.reading());
+        let columns = self.cells.columns();
         let mut scratch = Vec::new();
         let numbers = self.cells.numbers(rows.clone(), &mut scratch)?;
-        let mut found = vec![ScaledFloat::ZERO; self.kernels.per_column];
-        for (r, scores) in scores.chunks_exact_mut(self.classes).enumerate() {
-            for j in 0..columns {
-                let x = numbers[r * columns + j];
-                if x.is_nan() {
-                    continue;
+        check(self.cells.as_ref(), rows, numbers)?;
+        let mut column = vec![0.0; numbers.len() / columns.max(1)];
+        vectorised(
+            #[inline(always)]
+            || {
+                for j in (0..columns).filter(|&j| self.weight[j] != 0.0) {
+                    let cells = numbers[j..].iter().step_by(columns);
+                    column.iter_mut().zip(cells).for_each(|(to, cell)| *to = *cell);
+                    self.densities.add(j, &column, self.weight[j], scores);
                 }
-                if !reading.accepts(x) {
-                    self.cells.find_fault(rows.start + r..rows.start + r + 1)?;
-                    continue;
-                }
-                if self.weights.weight[j] != 0.0 {
-                    self.add_cell(j, x, &mut found, scores);
-                }
+            },
+        );
+        Ok(())
+    }
+}
+
+impl Densities {
+    /// The log density of every cell by every class, rows x classes x columns; 0 if missing.
+    pub fn cells(&self, cells: &dyn Matrix, threads: usize) -> Result<Vec<f64>, Fault> {
+        let (n, columns, classes) = (cells.rows(), cells.columns(), self.classes());
+        if columns != self.columns() {
+            return Err(Fault::shape("the kernels do not fit the cells"));
+        }
+        let per_row = fault::cells(classes, columns)?;
+        let mut out = vec![0.0; fault::cells(n, per_row)?];
+        let parts: Vec<_> = blocks(0..n, ROWS).zip(out.chunks_mut((ROWS * per_row).max(1))).collect();
+        let done = run(threads, parts, |(rows, out)| {
+            let mut scratch = Vec::new();
+            let numbers = cells.numbers(rows.clone(), &mut scratch)?;
+            check(cells, rows, numbers)?;
+            for j in (0..columns).filter(|&j| self.is_known(j)) {
+                self.each(j, observed(numbers, columns, j), |r, class, logs| {
+                    for (k, log) in logs.iter().enumerate() {
+                        out[(r * classes + class + k) * columns + j] = *log;
+                    }
+                });
             }
+            Ok(())
+        });
+        done.into_iter().collect::<Result<(), Fault>>()?;
+        Ok(out)
+    }
+
+    /// Checks the shapes of training cells; their classes must have been fitted.
+    fn check_training(&self, cells: &dyn Matrix, y: &[i32], row_weight: &[f64]) -> Result<(), Fault> {
+        let classes = self.classes();
+        let known = |&c: &i32| usize::try_from(c).is_ok_and(|c| c < classes);
+        let fits =
+            cells.columns() == self.columns() && y.len() == cells.rows() && row_weight.len() == classes;
+        if !fits || !self.is_linear() || !y.iter().all(known) {
+            return Err(Fault::shape("the kernels do not fit the cells and their classes"));
         }
         Ok(())
+    }
+
+    /// Whether some rows are all the rows that the kernels came from, but for their order.
+    ///
+    /// Compares sums of hashes, which takes less time than to find every cell among the points.
+    pub fn holds(
+        &self,
+        cells: &dyn Matrix,
+        y: &[i32],
+        row_weight: &[f64],
+        threads: usize,
+    ) -> Result<bool, Fault> {
+        self.check_training(cells, y, row_weight)?;
+        let (n, columns, classes) = (cells.rows(), cells.columns(), self.classes());
+        let add = |sums: &mut [u64], part: Vec<u64>| {
+            sums.iter_mut().zip(part).for_each(|(sum, part)| *sum = sum.wrapping_add(part));
+        };
+        let mut sums = vec![0_u64; columns * classes];
+        for part in run(threads, blocks(0..n, TASK).collect(), |rows| {
+            let mut own = vec![0_u64; columns * classes];
+            let mut scratch = Vec::new();
+            let numbers = cells.numbers(rows.clone(), &mut scratch)?;
+            for (row, &c) in numbers.chunks_exact(columns.max(1)).zip(&y[rows]) {
+                for (sum, &x) in own[c as usize * columns..].iter_mut().zip(row) {
+                    *sum = sum.wrapping_add(hash(x));
+                }
+            }
+            Ok(own)
+        }) {
+            add(&mut sums, part?);
+        }
+        let expected = run(threads, (0..columns * classes).collect(), |k| {
+            let (c, j) = (k / columns, k % columns);
+            let (points, weight) = self.points(j, c);
+            let times = |w: &f64| (w / row_weight[c]).round() as u64;
+            points
+                .iter()
+                .zip(weight)
+                .fold(0_u64, |sum, (&v, w)| sum.wrapping_add(times(w).wrapping_mul(hash(v))))
+        });
+        Ok(sums == expected)
+    }
+
+    /// The log density of every cell by its own class, without the kernel of the cell itself.
+    ///
+    /// `row_weight` has the weight of a row of each class. With `weight`, the result has the weighted sum over the
+    /// columns of each row, else rows x columns. A missing cell adds 0. With `check`, a cell that is not among the
+    /// points is NaN.
+    pub fn left_out_cells(
+        &self,
+        cells: &dyn Matrix,
+        y: &[i32],
+        row_weight: &[f64],
+        weight: Option<&[f64]>,
+        check: bool,
+        threads: usize,
+    ) -> Result<Vec<f64>, Fault> {
+        self.check_training(cells, y, row_weight)?;
+        let (n, columns, classes) = (cells.rows(), cells.columns(), self.classes());
+        if weight.is_some_and(|weight| weight.len() != columns) {
+            return Err(Fault::shape("there is not one weight for each column"));
+        }
+        let finders = run(threads, (0..if check { columns * classes } else { 0 }).collect(), |k| {
+            Finder::new(self.points(k / classes, k % classes).0)
+        });
+        let per_row = if weight.is_some() { 1 } else { columns };
+        let mut out = vec![0.0; fault::cells(n, per_row)?];
+        let parts: Vec<_> = blocks(0..n, ROWS).zip(out.chunks_mut((ROWS * per_row).max(1))).collect();
+        let done = run(threads, parts, |(rows, out)| {
+            let mut scratch = Vec::new();
+            let numbers = cells.numbers(rows.clone(), &mut scratch)?;
+            self::check(cells, rows.clone(), numbers)?;
+            let y = &y[rows];
+            let (mut column, mut logs) = (vec![0.0; y.len()], vec![0.0; y.len()]);
+            for j in (0..columns).filter(|&j| self.is_known(j) && weight.is_none_or(|w| w[j] != 0.0)) {
+                let cells = numbers[j..].iter().step_by(columns);
+                column.iter_mut().zip(cells).for_each(|(to, cell)| *to = *cell);
+                vectorised(
+                    #[inline(always)]
+                    || self.left_out(j, &column, y, row_weight, &mut logs),
+                );
+                for (r, (&x, log)) in column.iter().zip(&mut logs).enumerate() {
+                    let c = y[r] as usize;
+                    if x.is_nan() {
+                        *log = 0.0;
+                    } else if check {
+                        let (points, weights) = self.points(j, c);
+                        let at = finders[j * classes + c].position(points, x);
+                        let is_fitted = at.is_some_and(|at| weights[at] >= (1.0 - 1e-9) * row_weight[c]);
+                        *log = if is_fitted { *log } else { f64::NAN };
+                    }
+                }
+                match weight {
+                    Some(weight) => out.iter_mut().zip(&logs).for_each(|(sum, log)| *sum += weight[j] * log),
+                    None => out[j..].iter_mut().step_by(columns).zip(&logs).for_each(|(to, log)| *to = *log),
+                }
+            }
+            Ok(())
+        });
+        done.into_iter().collect::<Result<(), Fault>>()?;
+        Ok(out)
+    }
+}
+
+/// A hash of a number, 0 if it is missing; both zeros have one.
+#[inline(always)]
+fn hash(x: f64) -> u64 {
+    let mixed = ((x + 0.0).to_bits() ^ 0x9e37_79b9_7f4a_7c15).wrapping_mul(0xff51_afd7_ed55_8ccd);
+    let mixed = (mixed ^ (mixed >> 32)).wrapping_mul(0xc4ce_b9fe_1a85_ec53);
+    if x.is_nan() {
+        0
+    } else {
+        mixed ^ (mixed >> 29)
+    }
+}
+
+/// Finds numbers among sorted points: equal buckets of the line lead to a few neighbours each.
+struct Finder {
+    low: f64,
+    per_unit: f64,
+    /// The first point of each bucket, and the end of the last one.
+    first: Vec<u32>,
+}
+
+impl Finder {
+    fn new(points: &[f64]) -> Finder {
+        let n = points.len() / 4 + 1;
+        let (low, high) = (points.first().copied().unwrap_or(0.0), points.last().copied().unwrap_or(0.0));
+        let per_unit = n as f64 / (high - low);
+        let per_unit = if per_unit.is_finite() { per_unit } else { 0.0 };
+        let mut finder = Finder { low, per_unit, first: vec![0; n + 1] };
+        for &v in points {
+            let bucket = finder.bucket(v);
+            finder.first[bucket + 1] += 1;
+        }
+        for k in 0..n {
+            finder.first[k + 1] += finder.first[k];
+        }
+        finder
+    }
+
+    #[inline(always)]
+    fn bucket(&self, x: f64) -> usize {
+        (((x - self.low) * self.per_unit) as usize).min(self.first.len() - 2)
+    }
+
+    #[inline(always)]
+    fn position(&self, points: &[f64], x: f64) -> Option<usize> {
+        let bucket = self.bucket(x);
+        let (from, to) = (self.first[bucket] as usize, self.first[bucket + 1] as usize);
+        let at = from + points[from..to].partition_point(|&v| v < x);
+        (points.get(at) == Some(&x)).then_some(at)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_point_is_found_and_nothing_else() {
+        for points in [vec![], vec![3.0], vec![-1e300, 0.0, 1.0, 1.5, 1e300], vec![0.0, 1e-300, 5.0, 5.5]] {
+            let finder = Finder::new(&points);
+            for (k, v) in points.iter().enumerate() {
+                assert_eq!(finder.position(&points, *v), Some(k));
+            }
+            for x in [-2.0, 0.5, 4.0, f64::INFINITY, f64::NEG_INFINITY] {
+                assert_eq!(finder.position(&points, x), None);
+            }
+        }
     }
 }

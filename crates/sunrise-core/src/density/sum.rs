@@ -1,6 +1,7 @@
 //! One sum of kernels of a common bandwidth, evaluated anywhere on the line.
 
 use super::layout::{Interval, Layout, Segment, Series, DROPPED, FEW_POINTS, TOO_FAR};
+use super::merge::merged;
 use super::scaled::ScaledFloat;
 use super::{square, FARTHEST};
 use crate::fault::Fault;
@@ -61,7 +62,10 @@ impl KernelSum {
         }
         let least = self.weight.iter().fold(f64::INFINITY, |least, &w| least.min(w));
         let cutoff = 2.0 * (self.total / least / DROPPED).ln();
-        let layout = Layout { points: &self.points, weight: &self.weight, width: self.width, cutoff };
+        let merged = merged(&self.points, &self.weight, self.width);
+        let merged = merged.as_ref().map(|(points, weight)| (points.as_slice(), weight.as_slice()));
+        let (points, weight) = (&self.points, &self.weight);
+        let layout = Layout { points, weight, merged, width: self.width, cutoff };
         let (low, high) = (self.points[0], self.points[n - 1]);
         // Outside the points: segments of doubling length, until only a few points matter.
         let mut before = Vec::new();
@@ -118,6 +122,21 @@ impl KernelSum {
         }
         self.starts.push(last);
         self.intervals.push(Interval::Points(above.start, n));
+    }
+
+    /// The points, in rising order.
+    pub(super) fn points(&self) -> &[f64] {
+        &self.points
+    }
+
+    /// The weights of the points.
+    pub(super) fn weight(&self) -> &[f64] {
+        &self.weight
+    }
+
+    /// The bandwidth.
+    pub(super) fn width(&self) -> f64 {
+        self.width
     }
 
     /// Whether there are no points.

@@ -1,0 +1,499 @@
+//! Log densities as piecewise polynomials: a look-up and a few multiplications, whatever the number of kernels.
+//!
+//! The line is cut into cells of equal width, a cell into equal intervals, a power of two of them. In an interval of
+//! half width a, the log density l of a class is interpolated at 8 Chebyshev nodes.
+//!
+//! The error has a proven bound. Let a density be a sum of Gaussian kernels of bandwidth 1 (wider kernels are sums of
+//! kernels of bandwidth 1, too), z the distance of a kernel from the middle m of the interval, and E the mean by the
+//! kernels' shares in the density at m. For complex s, l(m + s) = l(m) - s^2 / 2 + log E exp(-s z), so with
+//! A = E cosh(2 r (z - D)) for the D that minimises it,
+//!
+//! A = exp( (l(m + 2r) + l(m - 2r)) / 2 - l(m) + (2r)^2 / 2 ),
+//! |E exp(-s (z - D)) - 1| <= E cosh(r (z - D)) - 1 + E sinh(r |z - D|) <= q = sqrt((A + 1) / 2) - 1 + sqrt((A - 1) / 2)
+//!
+//! for |s| <= r (Jensen). If q < 1, l is a quadratic plus a function that is analytic and at most M = -log(1 - q) inside
+//! this circle. By Cauchy's estimate its interpolation differs by at most 2 M (a / (2 (r - a)))^8. Three values of the
+//! density so decide whether an interval is short enough.
+//!
+//! Most densities are smoother than three values can tell. A polynomial for several short intervals together is of the
+//! same degree as the interpolations in each of them, so it differs from these by at most Lebesgue's constant, 2.4 for 8
+//! nodes, times the largest difference at their nodes: where that is small enough, it takes their place.
+
+/// Coefficients of a polynomial.
+pub(super) const TERMS: usize = 8;
+/// The radius r of the circle divided by the half width a of the interval.
+const RATIO: f64 = 9.5;
+/// Largest difference of a longer polynomial at the nodes of the short intervals: times 2.4, the bound is 4e-10.
+const TOLERANCE: f64 = 1.6e-10;
+/// Largest A: the bound is 5e-10 for it.
+const LARGEST: f64 = 1.815;
+/// Width of an interval, in bandwidths, at which exp((2r)^2 / 2), the A of a flat density, is below [`LARGEST`].
+const FLAT: f64 = 0.1148;
+/// Most cells of a column.
+const MOST_CELLS: f64 = 4096.0;
+/// Most intervals of a cell.
+const MOST_INTERVALS: u32 = 4096;
+/// Most values of the densities of a column, beside four for each point.
+const MOST_VALUES: usize = 1 << 14;
+/// Most coefficients of a column: 8 MB.
+const MOST_NUMBERS: usize = 1 << 20;
+
+/// A cell of the line. Its numbers are floats, because vectors of floats become indices fastest.
+#[derive(Clone, Copy, Debug)]
+struct Cell {
+    /// Intervals per unit of length.
+    scale: f64,
+    /// Its first interval.
+    first: f64,
+    /// Number of its intervals after the first.
+    others: f64,
+}
+
+impl Cell {
+    /// A cell whose only interval is the first one, which has no polynomials.
+    const EXACT: Cell = Cell { scale: 0.0, first: 0.0, others: 0.0 };
+}
+
+/// Adding it moves a whole number into the lowest bits of a float.
+const TO_BITS: f64 = (1u64 << 52) as f64;
+
+/// A whole number between 0 and 2^32 as an index.
+#[inline(always)]
+fn index(whole: f64) -> u32 {
+    (whole + TO_BITS).to_bits() as u32
+}
+
+/// The log densities of all classes of a column.
+#[derive(Debug)]
+pub(super) struct Curve {
+    low: f64,
+    /// Width of a cell.
+    size: f64,
+    /// Cells per unit of length.
+    per_unit: f64,
+    /// The last one stands for all positions outside.
+    cells: Vec<Cell>,
+    /// Intervals x groups of classes x terms x classes of a group. The first interval is that of all cells where
+    /// densities have to be evaluated exactly.
+    coefficients: Vec<f64>,
+    /// Coefficients of an interval.
+    each: usize,
+    /// Classes of a group.
+    group: usize,
+}
+
+/// The place of a polynomial in the coefficients of a curve, and its argument, between -1/2 and 1/2.
+pub(super) struct Place {
+    first: usize,
+    s: f64,
+}
+
+/// The functions to interpolate: fills in the log densities of all classes at a position.
+pub(super) trait LogDensities: FnMut(f64, &mut [f64]) {}
+impl<F: FnMut(f64, &mut [f64])> LogDensities for F {}
+
+/// Classes that are evaluated together: they share a vector.
+pub(super) fn group(classes: usize) -> usize {
+    if classes <= 2 {
+        2
+    } else {
+        4
+    }
+}
+
+impl Curve {
+    /// The curve between two positions for kernels of at least this bandwidth.
+    ///
+    /// `count` has the number of points before a position. Cells with most points come first, because the time is
+    /// limited: next to lonely points a curve may need many intervals for few cells.
+    pub(super) fn new(
+        low: f64,
+        high: f64,
+        width: f64,
+        classes: usize,
+        count: impl Fn(f64) -> usize,
+        mut log_densities: impl LogDensities,
+    ) -> Option<Curve> {
+        let mut size = FLAT * width * 16.0;
+        while (high - low) / size > MOST_CELLS {
+            size *= 2.0;
+        }
+        let n = ((high - low) / size).ceil();
+        // Next to very large numbers cells are as narrow as the distance between floats.
+        if !(n >= 1.0 && n.is_finite() && low + size > low && high - size < high) {
+            return None;
+        }
+        let group = group(classes);
+        let each = classes.next_multiple_of(group) * TERMS;
+        let (cells, coefficients) = (vec![Cell::EXACT; n as usize + 1], vec![0.0; each]);
+        let mut curve = Curve { low, size, per_unit: 1.0 / size, cells, coefficients, each, group };
+        let start = |k: usize| low + k as f64 * size;
+        let counts: Vec<usize> = (0..=n as usize).map(|k| count(start(k))).collect();
+        let mut order: Vec<usize> = (0..n as usize).collect();
+        order.sort_by_key(|&k| std::cmp::Reverse(counts[k + 1] - counts[k]));
+        let (mut space, mut left) = (Workspace::new(classes, group), MOST_VALUES + 4 * count(high));
+        let mut counted = |u: f64, logs: &mut [f64]| {
+            left = left.saturating_sub(1);
+            log_densities(u, logs);
+            left
+        };
+        for k in order {
+            let room = MOST_NUMBERS.saturating_sub(curve.coefficients.len()) / each;
+            let short = intervals(start(k), size, width, &mut space, &mut counted);
+            let Some(n) = short.and_then(|n| space.fit(start(k), size, n, room, &mut counted)) else {
+                continue;
+            };
+            let first = (curve.coefficients.len() / each) as f64;
+            curve.cells[k] = Cell { scale: f64::from(n) / size, first, others: f64::from(n) - 1.0 };
+            curve.coefficients.extend_from_slice(&space.coefficients[..n as usize * each]);
+        }
+        Some(curve)
+    }
+
+    /// The number of the cell of a position, the last one outside and for NaN.
+    #[inline(always)]
+    fn cell(&self, u: f64) -> f64 {
+        let (t, outside) = ((u - self.low) * self.per_unit, self.cells.len() as f64 - 1.0);
+        let is_inside = (t >= 0.0) & (t < outside);
+        if is_inside {
+            t.floor()
+        } else {
+            outside
+        }
+    }
+
+    /// The number of the interval of a position, and the argument of its polynomial, between -1/2 and 1/2.
+    #[inline(always)]
+    fn interval(&self, u: f64, k: f64, cell: Cell) -> (f64, f64) {
+        let t = (u - (self.low + k * self.size)) * cell.scale;
+        // Comparisons become one instruction each; `f64::min` and `f64::max` take care of NaN besides.
+        let part = if t > 0.0 { t.floor() } else { 0.0 };
+        let part = if part < cell.others { part } else { cell.others };
+        (cell.first + part, t - part - 0.5)
+    }
+
+    /// The polynomial at a position; `None` if densities have to be evaluated exactly there, and for NaN.
+    #[inline(always)]
+    pub(super) fn place(&self, u: f64) -> Option<Place> {
+        let k = self.cell(u);
+        let (interval, s) = self.interval(u, k, self.cells[index(k) as usize]);
+        (interval > 0.0).then_some(Place { first: interval as usize * self.each, s })
+    }
+
+    /// The intervals of positions, 0 without a polynomial, and the arguments; in short loops that fill vectors.
+    #[inline(always)]
+    fn places(&self, positions: &[f64]) -> (Vec<u32>, Vec<f64>) {
+        let n = positions.len();
+        let (mut numbers, mut at, mut arguments) = (vec![0.0; n], vec![0u32; n], vec![0.0; n]);
+        numbers.iter_mut().zip(positions).for_each(|(number, &u)| *number = self.cell(u));
+        let cells = self.cells.as_slice();
+        let places = at.iter_mut().zip(&mut arguments).zip(positions.iter().zip(&numbers));
+        for ((at, argument), (&u, &k)) in places {
+            let (interval, s) = self.interval(u, k, cells[index(k) as usize]);
+            (*at, *argument) = (index(interval), s);
+        }
+        (at, arguments)
+    }
+
+    /// Fills in the log densities of positions by one class each; NaN without a polynomial.
+    #[inline(always)]
+    pub(super) fn own(&self, positions: &[f64], classes: &[i32], logs: &mut [f64]) {
+        let (at, arguments) = self.places(positions);
+        for (((log, &c), &at), &s) in logs.iter_mut().zip(classes).zip(&at).zip(&arguments) {
+            let place = Place { first: at as usize * self.each, s };
+            *log = if at > 0 { self.class(&place, c as usize) } else { f64::NAN };
+        }
+    }
+
+    /// Adds weighted log densities to rows of scores; rows without a polynomial go to `left`.
+    ///
+    /// `G` is the size of a group, `PAIR` twice as much.
+    #[inline(always)]
+    pub(super) fn add<const G: usize, const PAIR: usize>(
+        &self,
+        positions: &[f64],
+        weight: f64,
+        scores: &mut [f64],
+        classes: usize,
+        left: &mut Vec<usize>,
+    ) {
+        let (at, arguments) = self.places(positions);
+        if at.iter().fold(false, |any, &at| any | (at == 0)) {
+            left.extend(at.iter().enumerate().filter(|(_, &at)| at == 0).map(|(r, _)| r));
+        }
+        let (terms, each) = (self.coefficients.as_slice(), self.each);
+        if classes == G {
+            for ((scores, &at), &s) in scores.chunks_exact_mut(G).zip(&at).zip(&arguments) {
+                if at > 0 {
+                    let logs = evaluate::<G, PAIR>(&terms[at as usize * (TERMS * G)..][..TERMS * G], s);
+                    (0..G).for_each(|k| scores[k] += weight * logs[k]);
+                }
+            }
+            return;
+        }
+        for ((scores, &at), &s) in scores.chunks_exact_mut(classes).zip(&at).zip(&arguments) {
+            if at > 0 {
+                let terms = terms[at as usize * each..][..each].chunks_exact(TERMS * G);
+                for (scores, terms) in scores.chunks_mut(G).zip(terms) {
+                    let logs = evaluate::<G, PAIR>(terms, s);
+                    scores.iter_mut().zip(logs).for_each(|(score, log)| *score += weight * log);
+                }
+            }
+        }
+    }
+
+    /// Passes the log densities of each group of classes to `sink(first class, log densities)`.
+    #[inline(always)]
+    pub(super) fn groups(&self, place: &Place, mut sink: impl FnMut(usize, &[f64])) {
+        let terms = self.coefficients[place.first..][..self.each].chunks_exact(TERMS * self.group);
+        for (k, terms) in terms.enumerate() {
+            if self.group == 2 {
+                sink(2 * k, &evaluate::<2, 4>(terms, place.s));
+            } else {
+                sink(4 * k, &evaluate::<4, 8>(terms, place.s));
+            }
+        }
+    }
+
+    /// The log density of one class.
+    #[inline(always)]
+    pub(super) fn class(&self, place: &Place, c: usize) -> f64 {
+        let g = self.group;
+        let terms = &self.coefficients[place.first + c / g * TERMS * g + c % g..][..(TERMS - 1) * g + 1];
+        let s2 = place.s * place.s;
+        let pair = |power: usize| terms[power * g] + terms[(power + 1) * g] * place.s;
+        (pair(0) + pair(2) * s2) + (pair(4) + pair(6) * s2) * (s2 * s2)
+    }
+}
+
+/// The polynomials of a group of classes.
+///
+/// Even and odd powers are neighbours in memory, so that one vector holds both (`PAIR` = 2 `G` numbers).
+#[inline(always)]
+fn evaluate<const G: usize, const PAIR: usize>(terms: &[f64], s: f64) -> [f64; G] {
+    let (s2, mut both, mut values) = (s * s, [0.0; PAIR], [0.0; G]);
+    let s4 = s2 * s2;
+    let terms = &terms[..4 * PAIR];
+    let (a, b, c, d) =
+        (&terms[..PAIR], &terms[PAIR..2 * PAIR], &terms[2 * PAIR..3 * PAIR], &terms[3 * PAIR..]);
+    for k in 0..PAIR {
+        both[k] = (a[k] + b[k] * s2) + (c[k] + d[k] * s2) * s4;
+    }
+    for k in 0..G {
+        values[k] = both[k] + both[k + G] * s;
+    }
+    values
+}
+
+/// Memory for the polynomials of one cell.
+struct Workspace {
+    matrix: [[f64; TERMS]; TERMS],
+    group: usize,
+    /// Log densities at the nodes of an interval, and last in its middle.
+    values: Vec<Vec<f64>>,
+    /// Log densities at the nodes of all short intervals, one after the other.
+    at_nodes: Vec<f64>,
+    coefficients: Vec<f64>,
+}
+
+impl Workspace {
+    fn new(classes: usize, group: usize) -> Self {
+        Workspace {
+            matrix: interpolation(),
+            group,
+            values: vec![vec![0.0; classes]; TERMS + 1],
+            at_nodes: Vec::new(),
+            coefficients: Vec::new(),
+        }
+    }
+
+    /// Fills in the coefficients of as few intervals as possible, at most `most`; returns their number.
+    fn fit(
+        &mut self,
+        start: f64,
+        size: f64,
+        short: u32,
+        most: usize,
+        log_densities: &mut impl FnMut(f64, &mut [f64]) -> usize,
+    ) -> Option<u32> {
+        let classes = self.values[0].len();
+        self.at_nodes.clear();
+        for part in 0..short {
+            for node in nodes() {
+                log_densities(
+                    start + size * (f64::from(part) + 0.5 + node) / f64::from(short),
+                    &mut self.values[0],
+                );
+                self.at_nodes.extend_from_slice(&self.values[0]);
+            }
+        }
+        let counts = (0..).map(|k| 1u32 << k).take_while(|&n| n <= short && n as usize <= most);
+        counts.into_iter().find(|&n| {
+            self.coefficients.clear();
+            (0..n).all(|part| {
+                let middle = start + size * (f64::from(part) + 0.5) / f64::from(n);
+                log_densities(middle, &mut self.values[TERMS]);
+                for (node, values) in nodes().zip(&mut self.values) {
+                    log_densities(middle + size * node / f64::from(n), values);
+                }
+                self.append();
+                let (each, first) = ((short / n) as usize, (part * (short / n)) as usize);
+                let own = &self.at_nodes[first * TERMS * classes..][..each * TERMS * classes];
+                n == short || self.is_close(own, each)
+            })
+        })
+    }
+
+    /// Appends the polynomials of an interval from the values at its nodes and in its middle.
+    fn append(&mut self) {
+        let middle = &self.values[TERMS];
+        for first in (0..middle.len()).step_by(self.group) {
+            for (power, row) in self.matrix.iter().enumerate() {
+                for c in first..first + self.group {
+                    let term = middle.get(c).map_or(0.0, |middle| {
+                        let sum: f64 = row.iter().zip(&self.values).map(|(m, at)| m * (at[c] - middle)).sum();
+                        if power == 0 {
+                            middle + sum
+                        } else {
+                            sum
+                        }
+                    });
+                    self.coefficients.push(term);
+                }
+            }
+        }
+    }
+
+    /// Whether the last polynomials equal log densities at the nodes of `each` short intervals.
+    fn is_close(&self, values: &[f64], each: usize) -> bool {
+        let (classes, group) = (self.values[0].len(), self.group);
+        let size = classes.next_multiple_of(group) * TERMS;
+        let terms = &self.coefficients[self.coefficients.len() - size..];
+        let places =
+            (0..each).flat_map(|k| nodes().map(move |node| (k as f64 + 0.5 + node) / each as f64 - 0.5));
+        places.zip(values.chunks_exact(classes)).all(|(s, values)| {
+            (0..classes).all(|c| {
+                let terms = terms[c / group * TERMS * group + c % group..].iter().step_by(group).take(TERMS);
+                (terms.rev().fold(0.0, |sum, term| sum * s + term) - values[c]).abs() <= TOLERANCE
+            })
+        })
+    }
+}
+
+/// The smallest number of intervals of a cell whose bounds hold; `None` if there are too many.
+fn intervals(
+    start: f64,
+    size: f64,
+    width: f64,
+    space: &mut Workspace,
+    log_densities: &mut impl FnMut(f64, &mut [f64]) -> usize,
+) -> Option<u32> {
+    let [middle, before, after, ..] = &mut space.values[..] else { return None };
+    let mut is_short = |at: f64, reach: f64| {
+        log_densities(at, middle);
+        log_densities(at - reach, before);
+        // No values are left: the interval counts as too long, and so do all shorter ones.
+        if log_densities(at + reach, after) == 0 {
+            return false;
+        }
+        let rise = 0.5 * (reach / width).powi(2);
+        let around = before.iter().zip(after.iter());
+        middle.iter().zip(around).all(|(m, (b, a))| m.is_finite() && 0.5 * (a + b) - m + rise <= LARGEST.ln())
+    };
+    let halvings = (0..).map(|k| 1 << k).take_while(|&n| n <= MOST_INTERVALS);
+    halvings.into_iter().find(|&intervals: &u32| {
+        let half = 0.5 * size / f64::from(intervals);
+        (0..intervals).all(|part| is_short(start + (2.0 * f64::from(part) + 1.0) * half, 2.0 * RATIO * half))
+    })
+}
+
+/// Chebyshev nodes between -1/2 and 1/2.
+fn nodes() -> impl Iterator<Item = f64> {
+    (0..TERMS).map(|k| 0.5 * angle(k).cos())
+}
+
+fn angle(k: usize) -> f64 {
+    (2 * k + 1) as f64 * std::f64::consts::PI / (2 * TERMS) as f64
+}
+
+/// The coefficients of a polynomial, row by row, as weights of its values at the nodes.
+fn interpolation() -> [[f64; TERMS]; TERMS] {
+    let mut matrix = [[0.0; TERMS]; TERMS];
+    // Chebyshev's polynomials of 2s, in powers of s: T_0 = 1, T_1 = 2s, T_n = 4s T_(n - 1) - T_(n - 2).
+    let mut chebyshev = [[0.0; TERMS]; TERMS];
+    chebyshev[0][0] = 1.0;
+    chebyshev[1][1] = 2.0;
+    for n in 2..TERMS {
+        for power in 0..TERMS {
+            let shifted = if power > 0 { 4.0 * chebyshev[n - 1][power - 1] } else { 0.0 };
+            chebyshev[n][power] = shifted - chebyshev[n - 2][power];
+        }
+    }
+    for (power, row) in matrix.iter_mut().enumerate() {
+        for (k, weight) in row.iter_mut().enumerate() {
+            for (n, polynomial) in chebyshev.iter().enumerate() {
+                let share = if n == 0 { 1.0 } else { 2.0 } / TERMS as f64;
+                *weight += share * (n as f64 * angle(k)).cos() * polynomial[power];
+            }
+        }
+    }
+    matrix
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    /// Log of the sum of kernels of bandwidth 1 about points, for two classes that share the points unequally.
+    fn densities(points: &[f64], u: f64, out: &mut [f64]) {
+        for (c, out) in out.iter_mut().enumerate() {
+            let logs: Vec<f64> = points
+                .iter()
+                .enumerate()
+                .map(|(k, v)| if k % 2 == c { 0.0 } else { -5.0 } - 0.5 * (u - v) * (u - v))
+                .collect();
+            let top = logs.iter().fold(f64::NEG_INFINITY, |a, &b| a.max(b));
+            *out = top + logs.iter().map(|l| (l - top).exp()).sum::<f64>().ln();
+        }
+    }
+
+    #[test]
+    fn curves_are_within_their_bound() {
+        let flat: Vec<f64> = (0..200).map(|k| 0.1 * f64::from(k)).collect();
+        for points in [vec![0.0], vec![0.0, 3.0, 4.0, 11.0], vec![0.0, 30.0], flat] {
+            let (low, high) = (points[0] - 10.0, points[points.len() - 1] + 10.0);
+            let curve = Curve::new(low, high, 1.0, 2, |_| 9, |u, out| densities(&points, u, out)).unwrap();
+            let (mut exact, mut far) = ([0.0; 2], 0);
+            for k in 0..=20_000 {
+                let u = low + (high - low) * f64::from(k) / 20_001.0;
+                densities(&points, u, &mut exact);
+                match curve.place(u) {
+                    None => far += 1,
+                    Some(place) => {
+                        curve.groups(&place, |_, found| {
+                            assert!(
+                                (0..2).all(|c| (found[c] - exact[c]).abs() < 1e-9),
+                                "{u} {found:?} {exact:?}"
+                            );
+                            assert!((0..2).all(|c| (found[c] - curve.class(&place, c)).abs() < 1e-13));
+                        });
+                    }
+                }
+            }
+            assert!(far < 300, "{far} positions of {points:?} have no polynomial");
+        }
+    }
+
+    #[test]
+    fn a_long_line_has_few_cells_and_its_ends_have_none() {
+        let points = [0.0, 1e6];
+        let curve =
+            Curve::new(-10.0, 1e6 + 10.0, 1.0, 2, |_| 2, |u, out| densities(&points, u, out)).unwrap();
+        assert!(curve.cells.len() <= 4097 && curve.coefficients.len() <= MOST_NUMBERS + 16);
+        for u in [-11.0, 1e6 + 600.0, f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+            assert!(curve.place(u).is_none());
+        }
+        assert!(Curve::new(1e300, 1e300, 1.0, 2, |_| 0, |_, _| ()).is_none());
+    }
+}

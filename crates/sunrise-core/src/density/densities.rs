@@ -1,0 +1,331 @@
+//! Log densities of the classes of a column: sums of kernels, smoothed by the density of all classes together.
+
+use super::curve::{group, Curve};
+use super::kernels::{Folds, KernelSums};
+use super::scaled::ScaledFloat;
+use super::sum::RemovedPoint;
+use crate::fault::Fault;
+use crate::normalise::exp_of_negative;
+use crate::parallel::run;
+use std::f64::consts::LN_2;
+use std::sync::Arc;
+
+/// Distance from all points, in bandwidths, up to which densities are tabulated.
+const MARGIN: f64 = 10.0;
+/// Largest position, in bandwidths, of a polynomial: beyond, the rounding of its nodes would count.
+const FARTHEST: f64 = 1e5;
+/// Most entries of a table of whole numbers.
+const MOST_WHOLE: f64 = 4096.0;
+/// Share of a total below which the rest of a subtraction is rounding.
+const RESIDUE: f64 = 1.0 / (1u64 << 46) as f64;
+
+/// log(1 - e) for e up to 1/2, as -2 artanh(e / (2 - e)).
+#[inline(always)]
+fn log_of_rest(e: f64) -> f64 {
+    let z = e / (2.0 - e);
+    let series = (0..13).rev().fold(0.0, |sum, k| sum * (z * z) + 1.0 / f64::from(2 * k + 1));
+    -2.0 * z * series
+}
+
+/// How the sums of a column become densities: (own sum + prior * common density) / total, class by class.
+#[derive(Clone, Debug)]
+pub struct Mixture {
+    /// Factor of each sum in the common density of the column, columns x sums.
+    pub common: Vec<f64>,
+    /// Weight of the common density beside the own sum of a class, columns x classes.
+    pub prior: Vec<f64>,
+    /// The divisor of each density, the weight of its kernels and the prior, columns x classes.
+    pub total: Vec<f64>,
+    /// Log of the integral of one kernel, columns x sums.
+    pub log_width: Vec<f64>,
+    /// Number of classes.
+    pub classes: usize,
+}
+
+/// How the log densities of a column are looked up.
+#[derive(Debug)]
+enum Table {
+    /// They are evaluated for every cell.
+    Exact,
+    /// At the whole numbers from the first one on.
+    Whole { first: f64, values: Vec<f64> },
+    /// As polynomials.
+    Curve(Curve),
+}
+
+/// The densities of all columns and classes, tabulated when they are made.
+#[derive(Debug)]
+pub struct Densities {
+    kernels: Arc<KernelSums>,
+    folds: Folds,
+    mixture: Mixture,
+    log_total: Vec<f64>,
+    tables: Vec<Table>,
+}
+
+impl Densities {
+    /// Checks that sums and mixture fit together, and makes the tables.
+    pub fn new(
+        kernels: Arc<KernelSums>,
+        folds: Folds,
+        mixture: Mixture,
+        threads: usize,
+    ) -> Result<Self, Fault> {
+        let each = kernels.per_column;
+        let columns = kernels.sums.len().checked_div(each).unwrap_or(0);
+        let of_sums = [&mixture.common, &mixture.log_width].iter().all(|part| part.len() == columns * each);
+        let of_classes = [&mixture.prior, &mixture.total]
+            .iter()
+            .all(|part| Some(part.len()) == columns.checked_mul(mixture.classes));
+        let whole = kernels.sums.len() == columns * each;
+        if !(whole && of_sums && of_classes && mixture.classes <= each && mixture.classes > 0) {
+            return Err(Fault::shape("the kernels do not fit the classes and columns"));
+        }
+        let log_total = mixture.total.iter().map(|total| total.ln()).collect();
+        let mut densities = Densities { kernels, folds, mixture, log_total, tables: Vec::new() };
+        densities.tables = run(threads, (0..columns).collect(), |j| densities.tabulated(j));
+        Ok(densities)
+    }
+
+    /// Number of columns.
+    pub fn columns(&self) -> usize {
+        self.tables.len()
+    }
+
+    /// Number of classes.
+    pub fn classes(&self) -> usize {
+        self.mixture.classes
+    }
+
+    /// Whether a column has any kernels.
+    pub fn is_known(&self, j: usize) -> bool {
+        let each = self.kernels.per_column;
+        self.kernels.sums[j * each..][..each].iter().any(|sum| !sum.is_empty())
+    }
+
+    fn tabulated(&self, j: usize) -> Table {
+        let each = self.kernels.per_column;
+        let sums = self.kernels.sums[j * each..][..each].iter().filter(|sum| !sum.is_empty());
+        let (mut low, mut high, mut narrow, mut wide) =
+            (f64::INFINITY, f64::NEG_INFINITY, f64::INFINITY, 0.0);
+        let mut whole = !self.folds.log;
+        for sum in sums {
+            let points = sum.points();
+            low = low.min(points[0]);
+            high = high.max(points[points.len() - 1]);
+            (narrow, wide) = (sum.width().min(narrow), sum.width().max(wide));
+            whole = whole && high - low < MOST_WHOLE && points.iter().all(|v| v.fract() == 0.0);
+        }
+        (low, high) = (low - MARGIN * wide, high + MARGIN * wide);
+        if !(high - low).is_finite() {
+            return Table::Exact;
+        }
+        let mut found = vec![ScaledFloat::ZERO; each];
+        if whole && high - low < MOST_WHOLE {
+            let (first, classes) = (low.ceil(), self.mixture.classes);
+            let mut values = vec![0.0; ((high.floor() - first) as usize + 1) * classes];
+            for (k, values) in values.chunks_exact_mut(classes).enumerate() {
+                self.exact(j, first + k as f64, &mut found, values);
+            }
+            return Table::Whole { first, values };
+        }
+        if low.abs().max(high.abs()) > FARTHEST * narrow {
+            return Table::Exact;
+        }
+        let sums = &self.kernels.sums[j * each..][..each];
+        let count = |u| sums.iter().map(|sum| sum.points().partition_point(|&v| v < u)).sum();
+        let classes = self.mixture.classes;
+        Curve::new(low, high, narrow, classes, count, |u, logs| self.exact(j, u, &mut found, logs))
+            .map_or(Table::Exact, Table::Curve)
+    }
+
+    /// The common density of a column at a position; fills in the sums themselves.
+    fn common(&self, j: usize, u: f64, found: &mut [ScaledFloat]) -> ScaledFloat {
+        let first = j * self.kernels.per_column;
+        let mut common = ScaledFloat::ZERO;
+        for (k, found) in found.iter_mut().enumerate() {
+            *found = self.kernels.folded(first + k, u, &self.folds);
+            found.level -= self.mixture.log_width[first + k];
+            common = common.plus(found.times(self.mixture.common[first + k]));
+        }
+        common
+    }
+
+    /// The log densities of a column at a position, from the kernels.
+    fn exact(&self, j: usize, u: f64, found: &mut [ScaledFloat], logs: &mut [f64]) {
+        let common = self.common(j, u, found);
+        let at = j * self.mixture.classes;
+        for (c, log) in logs.iter_mut().enumerate() {
+            *log = found[c].plus(common.times(self.mixture.prior[at + c])).ln() - self.log_total[at + c];
+        }
+    }
+
+    /// Passes the log densities of the cells of a column to `sink(row, first class, log densities)`.
+    #[inline(always)]
+    pub(super) fn each(
+        &self,
+        j: usize,
+        cells: impl Iterator<Item = (usize, f64)>,
+        mut sink: impl FnMut(usize, usize, &[f64]),
+    ) {
+        let classes = self.mixture.classes;
+        let (mut found, mut logs) = (vec![ScaledFloat::ZERO; self.kernels.per_column], vec![0.0; classes]);
+        let mut exact = |r: usize, x: f64, sink: &mut dyn FnMut(usize, usize, &[f64])| {
+            self.exact(j, self.folds.scale(x), &mut found, &mut logs);
+            sink(r, 0, &logs);
+        };
+        match &self.tables[j] {
+            Table::Exact => cells.for_each(|(r, x)| exact(r, x, &mut sink)),
+            Table::Whole { first, values } => cells.for_each(|(r, x)| {
+                let k = x - first;
+                let entry = values.chunks_exact(classes).nth(k as usize);
+                match entry {
+                    Some(values) if k >= 0.0 && k.fract() == 0.0 => sink(r, 0, values),
+                    _ => exact(r, x, &mut sink),
+                }
+            }),
+            Table::Curve(curve) => cells.for_each(|(r, x)| match curve.place(self.folds.scale(x)) {
+                None => exact(r, x, &mut sink),
+                Some(place) => curve.groups(&place, |class, logs| {
+                    sink(r, class, &logs[..logs.len().min(classes - class)]);
+                }),
+            }),
+        }
+    }
+
+    /// Adds the weighted log densities of a column of cells to rows of scores; a missing cell adds 0.
+    #[inline(always)]
+    pub(super) fn add(&self, j: usize, column: &[f64], weight: f64, scores: &mut [f64]) {
+        let classes = self.mixture.classes;
+        let Table::Curve(curve) = &self.tables[j] else {
+            let cells = column.iter().copied().enumerate().filter(|(_, x)| !x.is_nan());
+            return self.each(j, cells, |r, class, logs| {
+                let scores = &mut scores[r * classes + class..][..logs.len()];
+                scores.iter_mut().zip(logs).for_each(|(score, log)| *score += weight * log);
+            });
+        };
+        let (mut left, mut scaled) = (Vec::new(), Vec::new());
+        let positions = if self.folds.log {
+            scaled.extend(column.iter().map(|&x| self.folds.scale(x)));
+            &scaled
+        } else {
+            column
+        };
+        if group(classes) == 2 {
+            curve.add::<2, 4>(positions, weight, scores, classes, &mut left);
+        } else {
+            curve.add::<4, 8>(positions, weight, scores, classes, &mut left);
+        }
+        let (mut found, mut logs) = (vec![ScaledFloat::ZERO; self.kernels.per_column], vec![0.0; classes]);
+        for r in left.into_iter().filter(|&r| !positions[r].is_nan()) {
+            self.exact(j, positions[r], &mut found, &mut logs);
+            scores[r * classes..].iter_mut().zip(&logs).for_each(|(score, log)| *score += weight * log);
+        }
+    }
+
+    /// Fills in the log densities of cells of a column by the class of each; NaN where they are not in the table.
+    #[inline(always)]
+    fn own(&self, j: usize, column: &[f64], y: &[i32], logs: &mut [f64]) {
+        match &self.tables[j] {
+            Table::Exact => logs.fill(f64::NAN),
+            Table::Whole { first, values } => {
+                let classes = self.mixture.classes;
+                for ((log, x), &c) in logs.iter_mut().zip(column).zip(y) {
+                    let k = x - first;
+                    let entry = values.chunks_exact(classes).nth(k as usize);
+                    let entry = entry.filter(|_| k >= 0.0 && k.fract() == 0.0);
+                    *log = entry.map_or(f64::NAN, |values| values[c as usize]);
+                }
+            }
+            Table::Curve(curve) => curve.own(column, y, logs),
+        }
+    }
+
+    /// Fills in the log densities of cells of a column by their own class, without the kernels of the cells.
+    ///
+    /// `row_weight` has the weight of a kernel of each class. The common density stays; a class without other kernels
+    /// has the common density alone. With T the log density and e the share of the own kernel in it, the result is
+    /// T + log(1 - e) + log(total / rest). NaN for a missing cell.
+    #[inline(always)]
+    pub(super) fn left_out(&self, j: usize, column: &[f64], y: &[i32], row_weight: &[f64], logs: &mut [f64]) {
+        self.own(j, column, y, logs);
+        let (sums, at) = (j * self.kernels.per_column, j * self.mixture.classes);
+        // For each class: log of the height of the own kernel / total, and log(total / rest).
+        let logs_of_class: Vec<(f64, f64)> = (0..self.mixture.classes)
+            .map(|c| {
+                let (total, prior) = (self.mixture.total[at + c], self.mixture.prior[at + c]);
+                let rest = total - prior - row_weight[c];
+                let is_alone = rest <= RESIDUE * total;
+                let height = row_weight[c].ln() - self.mixture.log_width[sums + c] - total.ln();
+                (height, if is_alone { f64::NAN } else { (total / (rest + prior)).ln() })
+            })
+            .collect();
+        let mut share = vec![0.0; column.len()];
+        for ((share, log), (&c, &x)) in share.iter_mut().zip(&mut *logs).zip(y.iter().zip(column)) {
+            let (height, more) = logs_of_class[c as usize];
+            *share = height - *log;
+            *log += more;
+            if self.folds.images.len() > 1 {
+                *share += self.images_of(sums + c as usize, x).ln();
+            }
+        }
+        for (share, log) in share.iter_mut().zip(&mut *logs) {
+            let e = exp_of_negative(if *share < 0.0 { *share } else { 0.0 });
+            *log += log_of_rest(e);
+        }
+        let mut found = vec![ScaledFloat::ZERO; self.kernels.per_column];
+        for (r, log) in logs.iter_mut().enumerate() {
+            // Too little would be left of the density, or it is not in the table: the other kernels are added up.
+            let is_by_table = share[r] <= -LN_2 && log.is_finite();
+            if !is_by_table && !column[r].is_nan() {
+                let c = y[r] as usize;
+                *log = self.left_out_exactly(j, c, column[r], row_weight[c], &mut found);
+            }
+        }
+    }
+
+    /// The sum of the kernels of a cell and of its images at the cell, in heights of a kernel.
+    fn images_of(&self, sum: usize, x: f64) -> f64 {
+        let (u, width) = (self.folds.scale(x), self.kernels.sums[sum].width());
+        let distances = self.folds.images.iter().map(|(sign, shift)| (sign * u + shift - u) / width);
+        distances.map(|z| (-0.5 * z * z).exp()).sum()
+    }
+
+    fn left_out_exactly(&self, j: usize, c: usize, x: f64, weight: f64, found: &mut [ScaledFloat]) -> f64 {
+        let (sum, at) = (j * self.kernels.per_column + c, j * self.mixture.classes + c);
+        let (u, total, prior) = (self.folds.scale(x), self.mixture.total[at], self.mixture.prior[at]);
+        let rest = total - prior - weight;
+        let common = self.common(j, u, found);
+        if rest <= RESIDUE * total {
+            return common.ln();
+        }
+        let removed = [RemovedPoint { point: u, weight }, RemovedPoint { point: u, weight: 0.0 }];
+        let mut own = self.kernels.folded_without(sum, u, removed, &self.folds);
+        own.level -= self.mixture.log_width[sum];
+        own.plus(common.times(prior)).ln() - (rest + prior).ln()
+    }
+
+    /// The points of class c in column j, and their weights.
+    pub(super) fn points(&self, j: usize, c: usize) -> (&[f64], &[f64]) {
+        let sum = &self.kernels.sums[j * self.kernels.per_column + c];
+        (sum.points(), sum.weight())
+    }
+
+    /// Whether kernels are those of the cells themselves, not of their logarithms.
+    pub(super) fn is_linear(&self) -> bool {
+        !self.folds.log
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_series_of_the_logarithm_is_long_enough() {
+        for k in 0..=1000 {
+            let e = 0.0005 * f64::from(k);
+            assert!((log_of_rest(e) - (-e).ln_1p()).abs() < 1e-13, "{e}");
+        }
+    }
+}
