@@ -171,7 +171,7 @@ impl Scorer for DensityScorer<'_> {
         16 * self.cells.columns()
     }
 
-    fn add(&self, rows: Range<usize>, scores: &mut [f64], _: &mut Vec<usize>) -> Result<(), Fault> {
+    fn add(&self, rows: Range<usize>, scores: &mut [f64]) -> Result<(), Fault> {
         let (columns, reading) = (self.cells.columns(), self.cells.reading());
         let mut scratch = Vec::new();
         let numbers = self.cells.numbers(rows.clone(), &mut scratch)?;
