@@ -139,7 +139,7 @@ class DenseWeights:
         x: Floats | None = None,
         x2: Floats | None = None,
         anchor: Floats | None = None,
-        compositional: bool = False,
+        composition: tuple[Floats, float, bool] | None = None,
     ) -> None: ...
 
 class SparseWeights:
@@ -150,7 +150,7 @@ class SparseWeights:
         zero: Floats | None = None,
         x: Floats | None = None,
         about: list[Floats] | None = None,
-        compositional: bool = False,
+        composition: tuple[Floats, float, bool] | None = None,
     ) -> None: ...
 
 class LevelScores:
@@ -208,7 +208,7 @@ def score(
     output: Output,
     threads: int,
     own: tuple[Codes, Floats] | None = None,
-) -> tuple[int, list[int]]: ...
+) -> int: ...
 def leave_one_out_scores(
     cells: Cells,
     support: Reading,

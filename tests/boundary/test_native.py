@@ -50,17 +50,22 @@ LEVELS = (
     CLASSES,
     False,
 )
-PLAIN = (WEIGHTS.sum(axis=1) + 3, WEIGHTS + 1, WEIGHTS, None, None, False)
-ANCHORED = (WEIGHTS.sum(axis=1), WEIGHTS, WEIGHTS + 1, -1 - WEIGHTS, WEIGHTS / 2, False)
-SPARSE = (WEIGHTS.sum(axis=1) + 3, np.zeros(CLASSES), PADDED + 1, PADDED, None, False)
+PLAIN = (WEIGHTS.sum(axis=1) + 3, WEIGHTS + 1, WEIGHTS, None, None, None)
+ANCHORED = (WEIGHTS.sum(axis=1), WEIGHTS, WEIGHTS + 1, -1 - WEIGHTS, WEIGHTS / 2, None)
+SPARSE = (WEIGHTS.sum(axis=1) + 3, np.zeros(CLASSES), PADDED + 1, PADDED, None, None)
 SPARSE_ANCHORED = (
     PRIOR,
     np.zeros(CLASSES),
     PADDED,
     None,
     [PADDED, PADDED / 2, PADDED + 1, -1 - PADDED],
-    False,
+    None,
 )
+#: Parameters whose weights depend on the missing cells of a row, and cells with some missing.
+COMPOSITION = (WEIGHTS - 2, 0.5, True)
+SPARSE_COMPOSITION = (np.zeros(CLASSES), np.zeros(CLASSES), None, PADDED, None, COMPOSITION)
+HOLES = np.where(np.arange(15).reshape(ROWS, COLUMNS) % 4 == 1, np.nan, X)
+SPARSE_HOLES = np.where(np.arange(len(CSR[0])) % 3 == 1, np.nan, CSR[0]), *CSR[1:]
 POLYA = (
     PADDED + 1.5,
     1.5 * 3 + WEIGHTS.sum(axis=1),
@@ -231,6 +236,16 @@ CALLS = {
         scoring(_native.DenseWeights, [(X[:, j].copy(), "x") for j in range(COLUMNS)], COUNTS, PLAIN),
     ),
     "score_best": (score, scoring(_native.DenseWeights, X, BINARY, PLAIN, shape=(), dtype=np.int64)),
+    "score_composition": (
+        score,
+        scoring(
+            _native.DenseWeights, HOLES, COUNTS, (np.zeros(CLASSES), None, WEIGHTS, None, None, COMPOSITION)
+        ),
+    ),
+    "score_sparse_composition": (
+        score,
+        scoring(_native.SparseWeights, SPARSE_HOLES, COUNTS, SPARSE_COMPOSITION),
+    ),
     "score_sparse": (score, scoring(_native.SparseWeights, CSR, COUNTS, SPARSE)),
     "score_sparse_anchored": (score, scoring(_native.SparseWeights, CSR, REAL, SPARSE_ANCHORED)),
     "score_table": (score, scoring(_native.LevelScores, X, REAL, LEVELS)),
@@ -634,7 +649,4 @@ def test_weights_whose_arrays_were_changed_in_place_are_refused():
         with pytest.raises(TypeError):
             _native.score([(X, COUNTS, weights)], PRIOR, PRIOR, np.empty((ROWS, CLASSES)), "joint", 1)
         setattr(array, attribute, before)
-    assert _native.score([(X, COUNTS, weights)], PRIOR, PRIOR, np.empty((ROWS, CLASSES)), "joint", 1) == (
-        0,
-        [],
-    )
+    assert _native.score([(X, COUNTS, weights)], PRIOR, PRIOR, np.empty((ROWS, CLASSES)), "joint", 1) == 0

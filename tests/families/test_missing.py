@@ -6,6 +6,11 @@ import numpy as np
 import pytest
 from scipy import integrate, sparse
 from sunrise import BernoulliNB, CategoricalNB, ComplementNB, GaussianNB, MultinomialNB, engines
+from sunrise.data.blocks import Batch, DenseBlock, SparseBlock
+from sunrise.engines import array, native
+from sunrise.forms.linear import Composition, Linear
+from sunrise.forms.polya import Polya
+from sunrise.statistics.support import COUNTS
 
 
 @pytest.fixture(params=list(engines.ENGINES), autouse=True)
@@ -117,3 +122,40 @@ def test_a_class_that_never_saw_a_column_is_neither_favoured_nor_forbidden():
     assert model.theta_[1, 1] == 5.5
     assert model.var_[1, 1] == pytest.approx(0.25, rel=1e-6)
     assert np.isfinite(model.predict_joint_log_proba([[3.0, 5.5]])).all()
+
+
+def thin(x):
+    cells = sparse.csr_array(x)
+    return SparseBlock(cells.data, cells.indices, cells.indptr, cells.shape)
+
+
+@pytest.mark.parametrize("layout", [DenseBlock, thin])
+@pytest.mark.parametrize("normed", [False, True])
+@pytest.mark.parametrize("share", [0.05, 0.7])
+def test_native_scores_of_rows_with_missing_counts_are_those_of_the_array_engine(layout, normed, share):
+    counts = rng.poisson(1.0, (203, 37)).astype(float)
+    theta = rng.dirichlet(np.full(37, 0.3), 3)
+    theta[:, 5] = [0.0, 1e9, 1e-320]  # in one class, the other columns share almost nothing
+    with np.errstate(divide="ignore"):
+        log_theta = np.log(theta / theta.sum(axis=1, keepdims=True))
+    weight = np.where(np.isfinite(log_theta), log_theta, 0.0)
+    x = weight / weight.sum(axis=1, keepdims=True) if normed else -weight
+    linear = Linear(x=0.5 * x, composition=Composition(log_theta, -1.0, normed, 0.5))
+    urn = Polya(rng.gamma(0.5, 1.0, (3, 37)), rng.random(37) > 0.2)
+    hidden = np.where(rng.random(counts.shape) < share, np.nan, counts)
+    hidden[::7] = counts[::7]
+    batch, prior = Batch(len(hidden), (layout(hidden),)), np.log([0.2, 0.3, 0.5])
+    for form in (linear, urn):
+        expected, found = (
+            engine.score(batch, (COUNTS,), (form,), prior, prior, "joint", 1)[0] for engine in (array, native)
+        )
+        np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("columns", [1, 3, 8, 21])
+def test_a_row_scores_the_same_bits_alone_and_among_complete_and_incomplete_rows(columns):
+    X = rng.normal(size=(60, columns))
+    X[rng.random(X.shape) < 0.05] = np.nan
+    model = GaussianNB().fit(X, Y)
+    alone = np.concatenate([model.predict_joint_log_proba(row[None]) for row in X])
+    np.testing.assert_array_equal(model.predict_joint_log_proba(X), alone)

@@ -164,6 +164,17 @@ impl Reading {
         }
     }
 
+    /// Whether a cell is infinite or outside the support; a missing cell is not refused.
+    #[inline(always)]
+    pub fn refuses(self, x: f64) -> bool {
+        let outside = (x < self.lowest.max(f64::MIN)) | (x > self.highest.min(f64::MAX));
+        if self.whole {
+            outside | ((x - x.trunc()).abs() > 0.0)
+        } else {
+            outside
+        }
+    }
+
     /// Why a cell is refused, if it is.
     #[inline(always)]
     pub fn fault(self, x: f64) -> Option<CellFault> {

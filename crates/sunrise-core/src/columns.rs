@@ -3,6 +3,7 @@
 use crate::cells::{Cell, Matrix, Reading, MISSING};
 use crate::fault::{CellFault, Fault};
 use crate::gamma::log_factorial;
+use crate::parallel::blocks;
 use ndarray::ArrayView1;
 use std::ops::Range;
 
@@ -27,6 +28,34 @@ impl<'a> Bits<'a> {
     pub fn get(self, row: usize) -> bool {
         let at = self.first + row;
         self.bytes[at / 8] >> (at % 8) & 1 == 1
+    }
+
+    /// The bits of 64 rows, the first of them lowest; 0 beyond the end.
+    #[inline(always)]
+    fn word(self, row: usize) -> u64 {
+        let (at, shift) = ((self.first + row) / 8, (self.first + row) % 8);
+        let bytes = self.bytes.get(at..).unwrap_or_default();
+        let low = match bytes.first_chunk::<8>() {
+            Some(eight) => u64::from_le_bytes(*eight),
+            None => bytes.iter().rev().fold(0, |word, &byte| word << 8 | u64::from(byte)),
+        };
+        // Two shifts, because one by 64 is not defined.
+        let high = bytes.get(8).map_or(0, |&byte| u64::from(byte) << 1 << (63 - shift));
+        low >> shift | high
+    }
+}
+
+/// Calls `put(row, whether it is valid)` for a range of rows, reading the mask by the word.
+#[inline(always)]
+fn each_valid(valid: Option<Bits>, rows: Range<usize>, mut put: impl FnMut(usize, bool)) {
+    let Some(bits) = valid else { return rows.for_each(|r| put(r, true)) };
+    for part in blocks(rows, 64) {
+        let word = bits.word(part.start);
+        if word.count_ones() == 64 {
+            part.for_each(|r| put(r, true));
+        } else {
+            part.enumerate().for_each(|(k, r)| put(r, word >> k & 1 == 1));
+        }
     }
 }
 
@@ -140,15 +169,14 @@ impl<'a> Chunk<'a> {
     /// Calls `put(row, number)` for a range of rows; a missing cell is NaN.
     #[inline(always)]
     fn numbers(&self, rows: Range<usize>, mut put: impl FnMut(usize, f64)) {
-        let valid = self.valid;
-        let there = |r: usize| valid.is_none_or(|bits| bits.get(r));
         each_type!(self.values,
-        cells => for r in rows {
-            put(r, if there(r) { cells[r].number() } else { f64::NAN });
-        },
-        bits => for r in rows {
-            put(r, if there(r) { f64::from(u8::from(bits.get(r))) } else { f64::NAN });
-        },
+        cells => each_valid(self.valid, rows, |r, valid| {
+            let x = cells[r].number();
+            put(r, if valid { x } else { f64::NAN });
+        }),
+        bits => each_valid(self.valid, rows, |r, valid| {
+            put(r, if valid { f64::from(u8::from(bits.get(r))) } else { f64::NAN });
+        }),
         codes => for r in rows {
             let code = codes[r];
             put(r, if code < 0 { f64::NAN } else { f64::from(code) });
@@ -158,15 +186,13 @@ impl<'a> Chunk<'a> {
     /// Calls `put(row, code)` for a range of rows.
     #[inline(always)]
     fn codes(&self, rows: Range<usize>, mut put: impl FnMut(usize, Result<i64, CellFault>)) {
-        let valid = self.valid;
-        let there = |r: usize| valid.is_none_or(|bits| bits.get(r));
         each_type!(self.values,
-        cells => for r in rows {
-            put(r, if there(r) { cells[r].code() } else { Ok(MISSING) });
-        },
-        bits => for r in rows {
-            put(r, Ok(if there(r) { i64::from(bits.get(r)) } else { MISSING }));
-        },
+        cells => each_valid(self.valid, rows, |r, valid| {
+            put(r, if valid { cells[r].code() } else { Ok(MISSING) });
+        }),
+        bits => each_valid(self.valid, rows, |r, valid| {
+            put(r, Ok(if valid { i64::from(bits.get(r)) } else { MISSING }));
+        }),
         codes => for r in rows {
             put(r, Ok(level(codes[r])));
         })
@@ -174,16 +200,14 @@ impl<'a> Chunk<'a> {
 
     /// Calls `put(row, key)` for a range of rows; distinct cells have distinct keys, a missing cell has `None`.
     fn keys(&self, rows: Range<usize>, mut put: impl FnMut(usize, Option<u64>)) {
-        let valid = self.valid;
-        let there = |r: usize| valid.is_none_or(|bits| bits.get(r));
         each_type!(self.values,
-        cells => for r in rows {
+        cells => each_valid(self.valid, rows, |r, valid| {
             let cell = cells[r];
-            put(r, (there(r) && !cell.number().is_nan()).then(|| cell.key()));
-        },
-        bits => for r in rows {
-            put(r, there(r).then(|| u64::from(bits.get(r))));
-        },
+            put(r, (valid && !cell.number().is_nan()).then(|| cell.key()));
+        }),
+        bits => each_valid(self.valid, rows, |r, valid| {
+            put(r, valid.then(|| u64::from(bits.get(r))));
+        }),
         codes => for r in rows {
             put(r, (codes[r] >= 0).then_some(codes[r] as u64));
         })
@@ -407,6 +431,21 @@ mod tests {
             assert_eq!(shown, expected);
         }
         assert_eq!(columns.number(2, 0), 9.0);
+    }
+
+    #[test]
+    fn masks_read_by_the_word_have_the_bits_of_single_rows() {
+        let bytes: Vec<u8> = (0..40).map(|k| if k % 3 == 0 { 255 } else { (k * 37) as u8 }).collect();
+        let cells: Vec<f64> = (0..300).map(f64::from).collect();
+        for first in 0..20 {
+            let bits = Bits::new(&bytes, first, 300).unwrap();
+            let chunk = Chunk::masked(Values::F64(aview1(&cells)), &bytes, first).unwrap();
+            for rows in [0..300, 5..6, 63..300, 130..259] {
+                let mut found = Vec::new();
+                chunk.numbers(rows.clone(), |r, x| found.push((r, x.is_nan())));
+                assert_eq!(found, rows.map(|r| (r, !bits.get(r))).collect::<Vec<_>>());
+            }
+        }
     }
 
     #[test]

@@ -19,6 +19,26 @@ pub fn add<P: Iterator<Item = (usize, f64)> + Clone>(table: &[f64], picks: P, sc
     Arch::new().dispatch(Add { table, picks, scores });
 }
 
+/// The sum of the rows of a table without the `missing` ones, which are in order; `total` is the sum of all.
+///
+/// A difference keeps its digits while half of the total is left; otherwise the other rows are added up.
+pub fn sum_without(
+    table: &[f64],
+    total: &[f64],
+    missing: &[usize],
+    all: impl Iterator<Item = (usize, f64)> + Clone,
+) -> Vec<f64> {
+    let mut sums = vec![0.0; stride(total.len())];
+    add(table, missing.iter().map(|&row| (row, 1.0)), &mut sums);
+    if total.iter().zip(&sums).all(|(total, gone)| 2.0 * gone.abs() <= total.abs()) {
+        sums.iter_mut().zip(total).for_each(|(sum, total)| *sum = total - *sum);
+    } else {
+        sums.fill(0.0);
+        add(table, all.filter(|(row, _)| missing.binary_search(row).is_err()), &mut sums);
+    }
+    sums
+}
+
 struct Add<'a, P> {
     table: &'a [f64],
     picks: P,

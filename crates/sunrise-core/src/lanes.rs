@@ -1,5 +1,7 @@
 //! Sums in a fixed number of partial sums: fast in vectors, and with the same bits on every processor.
 
+use pulp::Simd;
+
 /// Partial sums of a long sum: enough to fill the widest vectors.
 pub const LANES: usize = 8;
 
@@ -35,6 +37,55 @@ pub fn sum_of<const L: usize, const N: usize>(parts: [&[f64]; N], term: impl Fn(
         rest += term(parts.map(|part| part[at]));
     }
     folded(sums) + rest
+}
+
+/// Partial sums of every row in [`row_sums`]: the rows together keep the vector units busy.
+const FEW: usize = 4;
+
+/// The sums of `term` over the cells of rows and the weights of their columns, one for each row.
+///
+/// A row has `M` numbers for each column, and a column `N` weights. Every row has four partial sums, in as many vectors
+/// as the processor needs, so that a row has the same bits in any company and on every processor. A term of zeros must
+/// be 0: they fill the last vector.
+#[inline(always)]
+pub fn row_sums<S: Simd, const R: usize, const M: usize, const N: usize>(
+    simd: S,
+    rows: [[&[f64]; M]; R],
+    weights: [&[f64]; N],
+    term: impl Fn([S::f64s; M], [S::f64s; N]) -> S::f64s,
+) -> [f64; R] {
+    let vectors = FEW / S::F64_LANES;
+    let whole = rows[0][0].len() / FEW * vectors;
+    // Slices of one length need no check of bounds inside the loop.
+    let cells = rows.map(|row| row.map(|part| &S::as_simd_f64s(part).0[..whole]));
+    let parts = weights.map(|part| &S::as_simd_f64s(part).0[..whole]);
+    let mut sums = [[simd.splat_f64s(0.0); FEW]; R];
+    for at in (0..whole).step_by(vectors) {
+        for k in 0..vectors {
+            let part = parts.map(|part| part[at + k]);
+            for (row, sums) in cells.iter().zip(&mut sums) {
+                sums[k] = simd.add_f64s(sums[k], term(row.map(|part| part[at + k]), part));
+            }
+        }
+    }
+    let rest = rows[0][0].len() % FEW;
+    if rest > 0 {
+        for (k, from) in (0..rest).step_by(S::F64_LANES).enumerate() {
+            let to = (from + S::F64_LANES).min(rest);
+            let load = |part: &[f64]| simd.partial_load_f64s(&part[part.len() - rest + from..][..to - from]);
+            let part = weights.map(load);
+            for (row, sums) in rows.iter().zip(&mut sums) {
+                sums[k] = simd.add_f64s(sums[k], term(row.map(load), part));
+            }
+        }
+    }
+    sums.map(|sums| {
+        let mut lanes = [0.0; FEW];
+        for (to, sum) in S::as_mut_simd_f64s(&mut lanes).0.iter_mut().zip(sums) {
+            *to = sum;
+        }
+        folded(lanes)
+    })
 }
 
 #[cfg(test)]

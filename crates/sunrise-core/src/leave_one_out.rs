@@ -3,7 +3,7 @@
 
 use crate::cells::Matrix;
 use crate::fault::{self, afford, Fault};
-use crate::lanes::{folded, LANES};
+use crate::lanes::{folded, sum_of, LANES};
 use crate::parallel::{blocks, run};
 use crate::score::PART;
 use crate::vectorised;
@@ -36,26 +36,33 @@ const FLUSH: usize = 16 * LANES;
 const TASK: usize = 4096;
 
 impl Removal<'_> {
-    /// The score of a complete row; NaN if cells are missing or a variance would vanish.
+    /// The score of a row; NaN if a variance would vanish. `MISSING` says whether cells of it are missing.
     #[inline(always)]
-    fn whole(&self, row: &[f64], c: usize) -> f64 {
+    fn score<const MISSING: bool>(&self, row: &[f64], c: usize) -> f64 {
         let columns = row.len();
         let class =
             |part: &'_ [f64], at: usize, n: usize| c * columns + at..(c * columns + at + n).min(part.len());
-        let (mut sum, mut logs, mut start) = (0.0, 0.0, 0);
+        let (mut sum, mut logs, mut bases, mut start) = (0.0, 0.0, 0.0, 0);
+        // A missing cell takes nothing out: its square counts as 0, without a branch.
+        let square = |x: f64, a: f64| {
+            if MISSING && x.is_nan() {
+                0.0
+            } else {
+                (x - a) * (x - a)
+            }
+        };
         while start < columns {
             let n = FLUSH.min(columns - start);
             let part = &row[start..start + n];
             let range = class(self.q, start, n);
-            let (a, q, p) = (&self.anchor[range.clone()], &self.q[range.clone()], &self.p[range]);
+            let (a, q, p) = (&self.anchor[range.clone()], &self.q[range.clone()], &self.p[range.clone()]);
             let whole = n - n % LANES;
             let (mut product, mut sums, mut positive) = ([1.0; LANES], [0.0; LANES], true);
             for at in (0..whole).step_by(LANES) {
                 let (x, a) = (&part[at..at + LANES], &a[at..at + LANES]);
                 let (q, p) = (&q[at..at + LANES], &p[at..at + LANES]);
                 for k in 0..LANES {
-                    let d = x[k] - a[k];
-                    let u = d * d;
+                    let u = square(x[k], a[k]);
                     let left = 1.0 - q[k] * u;
                     positive &= left > LEAST;
                     product[k] *= left;
@@ -63,12 +70,15 @@ impl Removal<'_> {
                 }
             }
             for at in whole..n {
-                let d = part[at] - a[at];
-                let u = d * d;
+                let u = square(part[at], a[at]);
                 let left = 1.0 - q[at] * u;
                 positive &= left > LEAST;
                 product[at - whole] *= left;
                 sums[at - whole] += p[at] * u / left;
+            }
+            if MISSING {
+                let seen = |[x, base]: [f64; 2]| if x.is_nan() { 0.0 } else { base };
+                bases += sum_of::<LANES, 2>([part, &self.base[range]], seen);
             }
             if !positive {
                 return f64::NAN;
@@ -83,23 +93,7 @@ impl Removal<'_> {
             sum += folded(sums);
             start += n;
         }
-        self.constant[c] - 0.5 * logs - sum
-    }
-
-    /// The score of the observed cells of a row; NaN if a variance would vanish.
-    #[cold]
-    fn observed(&self, row: &[f64], c: usize) -> f64 {
-        let mut score = 0.0;
-        for (j, &x) in row.iter().enumerate().filter(|(_, x)| !x.is_nan()) {
-            let at = c * row.len() + j;
-            let u = (x - self.anchor[at]) * (x - self.anchor[at]);
-            let left = 1.0 - self.q[at] * u;
-            if left.is_nan() || left <= LEAST {
-                return f64::NAN;
-            }
-            score += self.base[at] - 0.5 * left.ln() - self.p[at] * u / left;
-        }
-        score
+        (if MISSING { bases } else { self.constant[c] }) - 0.5 * logs - sum
     }
 }
 
@@ -125,10 +119,9 @@ pub fn own_class_scores(
         let numbers = cells.numbers(rows.clone(), &mut scratch)?;
         for (k, (r, score)) in rows.zip(scores).enumerate() {
             let (row, c) = (&numbers[k * columns..][..columns], labels[r] as usize);
-            *score = removal.whole(row, c);
-            if score.is_nan() {
-                *score = removal.observed(row, c);
-            }
+            // A sum shows missing cells in one operation per cell.
+            let missing = sum_of::<LANES, 1>([row], |[x]| x).is_nan();
+            *score = if missing { removal.score::<true>(row, c) } else { removal.score::<false>(row, c) };
         }
         Ok(())
     };

@@ -1,15 +1,18 @@
 //! The native routines of Sunrise: arrays in, arrays out.
 //!
 //! This crate does not know families of distributions. Accumulating routines add up terms of the cells per class
-//! ([`sums`], [`moments`], [`counts`], [`row_counts`]); scoring routines are their transposes ([`linear`], [`table`],
-//! [`polya`], [`density`]), driven block by block by [`score`]. [`text`] counts words. Tasks depend on shapes only and
-//! their results are combined in order, so every result has the same bits for any number of threads.
+//! ([`sums`], [`moments`], [`counts`], [`row_counts`]); scoring routines are their transposes ([`dense_linear`],
+//! [`linear`], [`composition`], [`table`], [`polya`], [`density`]), driven block by block by [`score`]. [`text`] counts
+//! words. Tasks depend on shapes only and their results are combined in order, so every result has the same bits for any
+//! number of threads.
 #![forbid(unsafe_code)]
 
 pub mod cells;
 pub mod columns;
+pub mod composition;
 pub mod counts;
 pub mod csr;
+pub mod dense_linear;
 pub mod density;
 pub mod fault;
 pub mod gamma;

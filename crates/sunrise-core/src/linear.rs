@@ -1,144 +1,13 @@
-//! Scores that are weighted sums of the terms x and x^2 of the cells, about an anchor.
+//! Scores of sparse cells that are weighted sums of the terms x and x^2, about an anchor.
 
-use crate::cells::{Cell, Matrix, Reading};
+use crate::cells::{Cell, Reading};
+use crate::composition::Composition;
 use crate::csr::{Csr, Index};
-use crate::fault::{self, afford, Fault};
+use crate::fault::{self, Fault};
 use crate::gather;
-use crate::lanes::{sum_of, LANES};
-use crate::score::{Scorer, PART};
+use crate::score::Scorer;
 use crate::vectorised;
 use std::ops::Range;
-
-/// The weights of a linear score, each classes x columns; a cell adds base + x (x - a) + x2 (x - a)^2.
-#[derive(Clone, Copy, Debug)]
-pub struct Weights<'a> {
-    /// The base summed over the columns, one per class.
-    pub constant: &'a [f64],
-    /// Added by every observed cell.
-    pub base: Option<&'a [f64]>,
-    /// Weight of x - a.
-    pub x: Option<&'a [f64]>,
-    /// Weight of (x - a)^2.
-    pub x2: Option<&'a [f64]>,
-    /// The anchor a; 0 where it is not given.
-    pub anchor: Option<&'a [f64]>,
-    /// Whether missing cells change the weights of the others, because the parameters of a row sum to 1.
-    pub compositional: bool,
-}
-
-impl Weights<'_> {
-    fn check(&self, columns: usize) -> Result<(), Fault> {
-        let cells = fault::cells(self.constant.len(), columns)?;
-        if [self.base, self.x, self.x2, self.anchor].iter().flatten().any(|part| part.len() != cells) {
-            return Err(Fault::shape("the weights do not have one cell for each class and column"));
-        }
-        Ok(())
-    }
-}
-
-/// Dense cells with linear weights.
-pub struct DenseLinear<'a> {
-    cells: Box<dyn Matrix + 'a>,
-    weights: Weights<'a>,
-}
-
-impl<'a> DenseLinear<'a> {
-    /// Checks that cells and weights fit together.
-    pub fn new(cells: Box<dyn Matrix + 'a>, weights: Weights<'a>) -> Result<Self, Fault> {
-        weights.check(cells.columns())?;
-        afford(PART, cells.columns())?;
-        Ok(DenseLinear { cells, weights })
-    }
-
-    /// The score of a complete row for one class.
-    #[inline(always)]
-    fn class(&self, row: &[f64], c: usize) -> f64 {
-        let w = &self.weights;
-        let class = |part: &'a [f64]| &part[c * row.len()..][..row.len()];
-        let sum = match (w.x.map(class), w.x2.map(class), w.anchor.map(class)) {
-            (None, None, _) => 0.0,
-            (Some(x), None, None) => sum_of::<LANES, _>([row, x], |[v, x]| v * x),
-            (Some(x), None, Some(a)) => sum_of::<LANES, _>([row, x, a], |[v, x, a]| (v - a) * x),
-            (None, Some(x2), None) => sum_of::<LANES, _>([row, x2], |[v, x2]| v * v * x2),
-            (None, Some(x2), Some(a)) => {
-                sum_of::<LANES, _>([row, x2, a], |[v, x2, a]| (v - a) * (v - a) * x2)
-            }
-            (Some(x), Some(x2), None) => sum_of::<LANES, _>([row, x, x2], |[v, x, x2]| v * (x + v * x2)),
-            (Some(x), Some(x2), Some(a)) => {
-                sum_of::<LANES, _>([row, x, x2, a], |[v, x, x2, a]| (v - a) * (x + (v - a) * x2))
-            }
-        };
-        w.constant[c] + sum
-    }
-
-    /// The score of one cell for one class.
-    fn cell(&self, value: f64, at: usize) -> f64 {
-        let w = &self.weights;
-        let d = value - w.anchor.map_or(0.0, |a| a[at]);
-        w.base.map_or(0.0, |b| b[at]) + d * (w.x.map_or(0.0, |x| x[at]) + d * w.x2.map_or(0.0, |x2| x2[at]))
-    }
-
-    /// Scores a row cell by cell; true if cells are missing.
-    #[cold]
-    fn add_observed(&self, r: usize, row: &[f64], scores: &mut [f64]) -> Result<bool, Fault> {
-        self.cells.find_fault(r..r + 1)?;
-        let columns = row.len();
-        for (c, score) in scores.iter_mut().enumerate() {
-            for (j, &value) in row.iter().enumerate().filter(|(_, value)| !value.is_nan()) {
-                *score += self.cell(value, c * columns + j);
-            }
-        }
-        Ok(row.iter().any(|value| value.is_nan()))
-    }
-
-    #[inline(always)]
-    fn add_rows(
-        &self,
-        rows: Range<usize>,
-        scores: &mut [f64],
-        incomplete: &mut Vec<usize>,
-    ) -> Result<(), Fault> {
-        let (classes, columns, reading) =
-            (self.weights.constant.len(), self.cells.columns(), self.cells.reading());
-        let mut scratch = Vec::new();
-        let mut own = vec![0.0; classes];
-        let numbers = self.cells.numbers(rows.clone(), &mut scratch)?;
-        for (k, (r, scores)) in rows.zip(scores.chunks_exact_mut(classes)).enumerate() {
-            let row = &numbers[k * columns..][..columns];
-            let mut sound = true;
-            for (c, own) in own.iter_mut().enumerate() {
-                *own = self.class(row, c);
-                sound &= own.is_finite();
-            }
-            if reading.bounded() {
-                sound &= row.iter().fold(true, |all, &x| all & reading.accepts(x));
-            }
-            if sound {
-                scores.iter_mut().zip(&own).for_each(|(score, own)| *score += own);
-            } else if self.add_observed(r, row, scores)? && self.weights.compositional {
-                incomplete.push(r);
-            }
-        }
-        Ok(())
-    }
-}
-
-impl Scorer for DenseLinear<'_> {
-    fn rows(&self) -> usize {
-        self.cells.rows()
-    }
-
-    fn cost(&self) -> usize {
-        self.cells.columns()
-    }
-
-    fn add(&self, rows: Range<usize>, scores: &mut [f64], incomplete: &mut Vec<usize>) -> Result<(), Fault> {
-        vectorised(
-            #[inline(always)]
-            || self.add_rows(rows, scores, incomplete),
-        )
-    }
-}
 
 /// The weights for sparse rows: columns x `stride`, the classes of a column together.
 ///
@@ -155,8 +24,8 @@ pub struct ColumnWeights<'a> {
     pub x: Option<&'a [f64]>,
     /// Base, anchor and the weights of x - a and (x - a)^2, for all other forms.
     pub about: Option<[&'a [f64]; 4]>,
-    /// As in [`Weights`].
-    pub compositional: bool,
+    /// The weights of rows with missing cells, if those change the weights of the others.
+    pub composition: Option<Composition<'a>>,
 }
 
 /// Sparse cells with linear weights.
@@ -177,6 +46,9 @@ impl<'a, T: Cell, I: Index> SparseLinear<'a, T, I> {
             || weights.zero.iter().chain(&weights.x).chain(about).any(|part| part.len() != size)
         {
             return Err(Fault::shape("the weights do not have one cell for each column and class"));
+        }
+        if let Some(composition) = &weights.composition {
+            composition.check(weights.constant.len(), cells.columns())?;
         }
         Ok(SparseLinear { cells, reading, weights, stride })
     }
@@ -209,7 +81,7 @@ impl<'a, T: Cell, I: Index> SparseLinear<'a, T, I> {
     /// Scores a row whose cells replace zeros with a score, or that has missing cells.
     ///
     /// The sums are compensated (Neumaier), so the score of a zero cancels to the last digit.
-    fn add_replacing(&self, r: usize, scores: &mut [f64]) -> Result<bool, Fault> {
+    fn add_replacing(&self, r: usize, scores: &mut [f64]) -> Result<(), Fault> {
         let (indices, cells) = self.cells.canonical_row(r)?;
         let w = &self.weights;
         let mut missing = false;
@@ -219,6 +91,12 @@ impl<'a, T: Cell, I: Index> SparseLinear<'a, T, I> {
                 return Err(Fault::Cell { what, row: r, column: column.at(), value });
             }
             missing |= value.is_nan();
+        }
+        if let (true, Some(composition)) = (missing, &w.composition) {
+            let read = |cell: &T| self.reading.read(cell.number());
+            let stored = indices.iter().map(|j| j.at()).zip(cells.iter().map(read));
+            composition.add_sparse(stored, self.cells.columns(), scores);
+            return Ok(());
         }
         for (c, score) in scores.iter_mut().enumerate() {
             let mut sum = Compensated { sum: w.constant[c], residue: w.residue[c] };
@@ -240,7 +118,7 @@ impl<'a, T: Cell, I: Index> SparseLinear<'a, T, I> {
             }
             *score += sum.value();
         }
-        Ok(missing)
+        Ok(())
     }
 }
 
@@ -278,7 +156,7 @@ impl<T: Cell, I: Index> Scorer for SparseLinear<'_, T, I> {
         self.cells.stored() / self.cells.rows().max(1) + 1
     }
 
-    fn add(&self, rows: Range<usize>, scores: &mut [f64], incomplete: &mut Vec<usize>) -> Result<(), Fault> {
+    fn add(&self, rows: Range<usize>, scores: &mut [f64]) -> Result<(), Fault> {
         let classes = self.weights.constant.len();
         vectorised(
             #[inline(always)]
@@ -298,9 +176,7 @@ impl<T: Cell, I: Index> Scorer for SparseLinear<'_, T, I> {
                             continue;
                         }
                     }
-                    if self.add_replacing(r, scores)? && self.weights.compositional {
-                        incomplete.push(r);
-                    }
+                    self.add_replacing(r, scores)?;
                 }
                 Ok(())
             },
@@ -312,37 +188,7 @@ impl<T: Cell, I: Index> Scorer for SparseLinear<'_, T, I> {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
-    use crate::cells::Dense;
     use crate::score::joint;
-    use ndarray::Array2;
-
-    fn weights<'a>(constant: &'a [f64], x2: &'a [f64], anchor: &'a [f64]) -> Weights<'a> {
-        Weights {
-            constant,
-            base: Some(&[-1.0; 22]),
-            x: None,
-            x2: Some(x2),
-            anchor: Some(anchor),
-            compositional: false,
-        }
-    }
-
-    #[test]
-    fn squares_about_an_anchor_add_up_and_missing_cells_do_not() {
-        // 11 columns of cells one above the anchor, weight -2: each adds -1 - 2.
-        let mut x = Array2::from_elem((1, 11), 4.0);
-        let (x2, anchor) = ([-2.0; 22], [3.0; 22]);
-        let constant = [-11.0, -11.0];
-        let linear = |x: &Array2<f64>| {
-            let dense = Dense::new(x.view(), Reading::REAL);
-            let block = DenseLinear::new(Box::new(dense), weights(&constant, &x2, &anchor)).unwrap();
-            joint(1, &block, &[0.0, 0.5]).unwrap()
-        };
-        assert_eq!(linear(&x), [-33.0, -32.5]);
-        x[(0, 10)] = f64::NAN;
-        x[(0, 0)] = f64::NAN;
-        assert_eq!(linear(&x), [-27.0, -26.5]);
-    }
 
     #[test]
     fn a_stored_cell_replaces_its_zero_to_the_last_digit() {
@@ -359,7 +205,7 @@ mod tests {
                 zero: Some(&zero),
                 x: None,
                 about: Some([&parts[0], &parts[1], &parts[2], &parts[3]]),
-                compositional: false,
+                composition: None,
             },
         )
         .unwrap();

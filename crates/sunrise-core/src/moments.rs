@@ -1,8 +1,9 @@
 //! Sums of x - a and (x - a)^2 per class and column, about an anchor `a` close to the class mean.
 //!
-//! A block of rows is read from memory once and centred on its own class means while in cache; blocks
-//! are then merged about their joint mean (Chan, Golub and LeVeque). The residual sum of x - a is kept, so a
-//! mean is known beyond the precision of one float and merging loses nothing.
+//! A block of rows is read once, about the class means of the blocks before it; the first block is read twice. Blocks
+//! are merged about their joint mean (Chan, Golub and LeVeque). A block whose mean is far from those before it loses no
+//! digits that the joint variance has, because the distance is part of that variance. The residual sum of x - a is
+//! kept, so a mean is known beyond the precision of one float and merging loses nothing.
 
 use crate::cells::{Cell, Matrix, Reading};
 use crate::csr::{Csr, Index};
@@ -63,9 +64,10 @@ impl Moments {
     }
 }
 
-/// Rows of a block: small enough to stay in the second-level cache while it is passed over twice.
-fn block_rows(columns: usize) -> usize {
-    (32_768 / columns.max(1)).clamp(16, 256)
+/// Rows of a block: few enough that copied cells stay in the second-level cache and sums of a class are short, many
+/// enough to make merging cheap.
+fn block_rows(columns: usize, classes: usize) -> usize {
+    (65_536 / columns.max(1)).clamp(16, (64 * classes).clamp(256, 1024))
 }
 
 /// The moments of one block of rows; `present` lists its classes.
@@ -74,6 +76,10 @@ struct Block {
     count: Vec<i64>,
     weight: Vec<f64>,
     present: Vec<usize>,
+    /// Classes that have an observed cell in every column: their mean so far is the anchor of the next block.
+    settled: Vec<bool>,
+    /// Whether the block before had missing cells.
+    holes: bool,
 }
 
 impl Block {
@@ -83,57 +89,45 @@ impl Block {
             count: vec![0; classes],
             weight: vec![0.0; classes],
             present: Vec::with_capacity(classes),
+            settled: vec![false; classes],
+            holes: false,
         }
     }
 
-    /// Computes the moments of a block; false if a cell is not finite.
+    /// Computes the moments of a block; false if one is not finite. `total` has the blocks before.
     #[inline(always)]
-    fn fill(&mut self, cells: &[f64], columns: usize, rows: Rows) -> bool {
-        match columns {
-            1 => self.fill_rows(cells, 1, rows), // compiled apart: no loop over the columns of a row
-            _ => self.fill_rows(cells, columns, rows),
+    fn fill(&mut self, cells: &[f64], columns: usize, rows: Rows, total: &Moments) -> bool {
+        match (columns, rows.weighted()) {
+            // Compiled apart: no loop over the columns of a row, no multiplications by weights.
+            (1, false) => self.fill_rows::<false>(cells, 1, rows, total),
+            (1, true) => self.fill_rows::<true>(cells, 1, rows, total),
+            (_, false) => self.fill_rows::<false>(cells, columns, rows, total),
+            (_, true) => self.fill_rows::<true>(cells, columns, rows, total),
         }
     }
 
     #[inline(always)]
-    fn fill_rows(&mut self, cells: &[f64], columns: usize, rows: Rows) -> bool {
-        for &c in &self.present {
-            (self.count[c], self.weight[c]) = (0, 0.0);
-        }
-        self.present.clear();
-        for r in 0..rows.len() {
-            if let Some((c, weight)) = rows.class(r) {
-                if self.count[c] == 0 {
-                    self.present.push(c);
-                    self.part.anchor[c * columns..][..columns].fill(0.0);
-                }
-                self.count[c] += 1;
-                self.weight[c] += weight;
-                let sum = &mut self.part.anchor[c * columns..][..columns];
-                for (s, x) in sum.iter_mut().zip(&cells[r * columns..][..columns]) {
-                    *s += weight * x;
-                }
-            }
-        }
-        let mut finite = true;
+    fn fill_rows<const WEIGHTED: bool>(
+        &mut self,
+        cells: &[f64],
+        columns: usize,
+        rows: Rows,
+        total: &Moments,
+    ) -> bool {
+        let weight_of = |weight: f64| if WEIGHTED { weight } else { 1.0 };
+        self.find_classes(rows);
         for &c in &self.present {
             let class = c * columns..(c + 1) * columns;
-            let per = 1.0 / self.weight[c];
-            for a in &mut self.part.anchor[class.clone()] {
-                *a *= per;
-                finite &= a.is_finite();
-            }
-            self.part.rows[class.clone()].fill(self.count[c]);
-            self.part.weight[class.clone()].fill(self.weight[c]);
-            self.part.x[class.clone()].fill(0.0);
-            self.part.x2[class].fill(0.0);
+            self.part.anchor[class.clone()].copy_from_slice(&total.anchor[class]);
         }
-        if !finite {
-            return false;
+        if self.present.iter().any(|&c| !self.settled[c]) {
+            self.find_anchors(cells, columns, rows);
         }
-        for r in 0..rows.len() {
-            if let Some((c, weight)) = rows.class(r) {
-                let class = c * columns..(c + 1) * columns;
+        if !self.holes {
+            self.clear(columns);
+            for r in 0..rows.len() {
+                let Some((c, weight)) = rows.class(r) else { continue };
+                let (weight, class) = (weight_of(weight), c * columns..(c + 1) * columns);
                 let anchor = &self.part.anchor[class.clone()];
                 let (x1, x2) = (&mut self.part.x[class.clone()], &mut self.part.x2[class]);
                 let row = &cells[r * columns..][..columns];
@@ -144,46 +138,107 @@ impl Block {
                     *x2 += wd * d;
                 }
             }
+            for &c in &self.present {
+                let class = c * columns..(c + 1) * columns;
+                self.part.rows[class.clone()].fill(self.count[c]);
+                self.part.weight[class].fill(self.weight[c]);
+            }
+            if self.finite(columns) {
+                return true;
+            }
         }
-        true
+        self.clear(columns);
+        for r in 0..rows.len() {
+            let Some((c, weight)) = rows.class(r) else { continue };
+            let (weight, class) = (weight_of(weight), c * columns..(c + 1) * columns);
+            let anchor = &self.part.anchor[class.clone()];
+            let (x1, x2) = (&mut self.part.x[class.clone()], &mut self.part.x2[class.clone()]);
+            let (n, seen) = (&mut self.part.weight[class.clone()], &mut self.part.rows[class]);
+            let row = &cells[r * columns..][..columns];
+            let sums = x1.iter_mut().zip(x2.iter_mut()).zip(n.iter_mut().zip(seen.iter_mut()));
+            for ((((x1, x2), (n, seen)), a), &x) in sums.zip(anchor).zip(row) {
+                // A missing cell adds 0. A mask of bits, because the compiler makes slow stores of a choice.
+                let there = u64::from(x.is_nan()).wrapping_sub(1);
+                let d = f64::from_bits((x - a).to_bits() & there);
+                let wd = weight * d;
+                *x1 += wd;
+                *x2 += wd * d;
+                if WEIGHTED {
+                    *n += f64::from_bits(weight.to_bits() & there);
+                }
+                *seen -= there as i64;
+            }
+        }
+        if !WEIGHTED {
+            for class in self.present.iter().map(|&c| c * columns..(c + 1) * columns) {
+                let weights = self.part.weight[class.clone()].iter_mut();
+                weights.zip(&self.part.rows[class]).for_each(|(weight, &rows)| *weight = rows as f64);
+            }
+        }
+        let count = |c: usize| self.part.rows[c * columns..][..columns].iter().min().copied();
+        self.holes = self.present.iter().any(|&c| count(c) < Some(self.count[c]));
+        self.finite(columns)
     }
 
-    /// Computes the moments of a block with missing cells, cell by cell.
-    fn fill_observed(&mut self, cells: &[f64], columns: usize, rows: Rows) {
-        let part = &mut self.part;
+    /// Counts the rows of every class.
+    #[inline(always)]
+    fn find_classes(&mut self, rows: Rows) {
         for &c in &self.present {
-            for at in c * columns..(c + 1) * columns {
-                part.rows[at] = 0;
-                (part.weight[at], part.anchor[at], part.x[at], part.x2[at]) = (0.0, 0.0, 0.0, 0.0);
+            (self.count[c], self.weight[c]) = (0, 0.0);
+        }
+        self.present.clear();
+        for (c, weight) in (0..rows.len()).filter_map(|r| rows.class(r)) {
+            if self.count[c] == 0 {
+                self.present.push(c);
+            }
+            self.count[c] += 1;
+            self.weight[c] += weight;
+        }
+    }
+
+    /// Sets the sums of the classes of the block to 0.
+    #[inline(always)]
+    fn clear(&mut self, columns: usize) {
+        for class in self.present.iter().map(|&c| c * columns..(c + 1) * columns) {
+            self.part.rows[class.clone()].fill(0);
+            self.part.weight[class.clone()].fill(0.0);
+            self.part.x[class.clone()].fill(0.0);
+            self.part.x2[class].fill(0.0);
+        }
+    }
+
+    /// Whether the sums of x - a of the block are finite.
+    #[inline(always)]
+    fn finite(&self, columns: usize) -> bool {
+        self.present
+            .iter()
+            .all(|&c| self.part.x[c * columns..][..columns].iter().fold(true, |all, x| all & x.is_finite()))
+    }
+
+    /// Makes the means of the block the anchors of the classes that are not settled.
+    fn find_anchors(&mut self, cells: &[f64], columns: usize, rows: Rows) {
+        self.clear(columns);
+        let part = &mut self.part;
+        for r in 0..rows.len() {
+            let Some((c, weight)) = rows.class(r) else { continue };
+            for (j, &x) in cells[r * columns..][..columns].iter().enumerate().filter(|(_, x)| !x.is_nan()) {
+                part.weight[c * columns + j] += weight;
+                part.x[c * columns + j] += weight * x;
             }
         }
-        for pass in 0..2 {
-            for r in 0..rows.len() {
-                let Some((c, weight)) = rows.class(r) else { continue };
-                for (j, &x) in cells[r * columns..][..columns].iter().enumerate() {
-                    let at = c * columns + j;
-                    if x.is_nan() {
-                        continue;
-                    }
-                    if pass == 0 {
-                        part.rows[at] += 1;
-                        part.weight[at] += weight;
-                        part.anchor[at] += weight * x;
-                    } else {
-                        let d = x - part.anchor[at];
-                        part.x[at] += weight * d;
-                        part.x2[at] += weight * d * d;
-                    }
-                }
+        for &c in self.present.iter().filter(|&&c| !self.settled[c]) {
+            for at in c * columns..(c + 1) * columns {
+                part.anchor[at] = if part.weight[at] > 0.0 { part.x[at] / part.weight[at] } else { 0.0 };
             }
-            if pass == 0 {
-                for &c in &self.present {
-                    for at in c * columns..(c + 1) * columns {
-                        if part.rows[at] > 0 {
-                            part.anchor[at] /= part.weight[at];
-                        }
-                    }
-                }
+        }
+    }
+
+    /// Notes which classes have an observed cell in every column of all blocks so far.
+    #[inline(always)]
+    fn settle(&mut self, columns: usize, total: &Moments) {
+        for &c in &self.present {
+            if !self.settled[c] {
+                self.settled[c] = total.rows[c * columns..][..columns].iter().all(|&rows| rows > 0);
             }
         }
     }
@@ -206,16 +261,16 @@ pub fn dense(x: &dyn Matrix, rows: Rows, threads: usize) -> Result<Moments, Faul
         vectorised(
             #[inline(always)]
             || {
-                for part in blocks(piece, block_rows(columns)) {
+                for part in blocks(piece, block_rows(columns, rows.classes)) {
                     let numbers = x.numbers(part.clone(), &mut scratch)?;
                     let rows = rows.part(part.clone());
-                    if !block.fill(numbers, columns, rows) {
+                    if !block.fill(numbers, columns, rows, &total) {
                         x.find_fault_in(part, rows)?;
-                        block.fill_observed(numbers, columns, rows);
                     }
                     for &c in &block.present {
                         total.merge(&block.part, c * columns..(c + 1) * columns);
                     }
+                    block.settle(columns, &total);
                 }
                 Ok(())
             },
@@ -346,5 +401,29 @@ mod tests {
         let fault =
             dense(&Dense::new(x.view(), Reading::REAL), Rows::new(&[0; 5], None, 1).unwrap(), 1).unwrap_err();
         assert!(matches!(fault, Fault::Cell { row: 2, column: 0, .. }));
+    }
+
+    #[test]
+    fn a_column_that_is_missing_at_first_keeps_its_digits_far_from_zero() {
+        // 5000 missing cells, then 1e9 and 1e9 + 1 in turn: the variance is exactly 1/4.
+        let cell = |(r, j): (usize, usize)| match (j, r < 5000) {
+            (0, _) => 1.0,
+            (_, true) => f64::NAN,
+            _ => 1e9 + (r % 2) as f64,
+        };
+        let m = moments(&Array2::from_shape_fn((15_000, 2), cell), &[0; 15_000], 1);
+        assert_eq!((m.rows[1], m.weight[1]), (10_000, 10_000.0));
+        let squares = m.x2[1] - m.x[1] * m.x[1] / 10_000.0;
+        assert!((squares / 2500.0 - 1.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn blocks_far_from_each_other_keep_the_digits_of_their_variance() {
+        // The first block lies at 1e8, all others at 0 and 1 in turn; sums of whole numbers are exact.
+        let x = Array2::from_shape_fn((40_000, 1), |(r, _)| if r < 1024 { 1e8 } else { (r % 2) as f64 });
+        let m = moments(&x, &[0; 40_000], 1);
+        let (n, sum, squares) = (40_000.0, 1024e8 + 19_488.0, 1024e16 + 19_488.0);
+        let expected = squares - sum * sum / n;
+        assert!(((m.x2[0] - m.x[0] * m.x[0] / n) / expected - 1.0).abs() < 1e-13);
     }
 }

@@ -66,15 +66,28 @@ impl Concentrations<'_> {
         self.known.is_none_or(|known| known[j])
     }
 
-    /// Adds the score of a row without missing cells.
+    /// The sums of the concentrations of the observed columns; `missing` is in order.
+    #[cold]
+    fn total_without(&self, missing: &[usize], columns: usize) -> Vec<f64> {
+        let known = (0..columns).filter(|&j| self.counts(j)).map(|j| (j, 1.0));
+        gather::sum_without(self.table, self.total, missing, known)
+    }
+
+    /// Adds the score of a row; `total` has the sums of the concentrations of its observed columns.
     #[inline(always)]
-    fn add(&self, cells: impl Iterator<Item = (usize, f64)>, room: &mut Room, scores: &mut [f64]) {
+    fn add(
+        &self,
+        cells: impl Iterator<Item = (usize, f64)>,
+        total: &[f64],
+        room: &mut Room,
+        scores: &mut [f64],
+    ) {
         let (classes, stride) = (self.total.len(), room.sum.len());
         room.product.fill(1.0);
         room.exponent.fill(0);
         room.sum.fill(0.0);
         let (mut factors, mut length) = (0, 0.0);
-        for (j, n) in cells.filter(|&(j, n)| n != 0.0 && self.counts(j)) {
+        for (j, n) in cells.filter(|&(j, n)| n != 0.0 && !n.is_nan() && self.counts(j)) {
             length += n;
             let concentrations = &self.table[j * stride..][..stride];
             if self.moderate && n <= FACTORS as f64 && n.fract() == 0.0 {
@@ -103,7 +116,7 @@ impl Concentrations<'_> {
         for (c, score) in scores.iter_mut().enumerate() {
             let cells = room.sum[c] + (room.product[c].ln() + room.exponent[c] as f64 * LN_2);
             // A class whose concentrations are all 0 has no normaliser.
-            let all = if self.total[c] > 0.0 { log_rising(self.total[c], length) } else { 0.0 };
+            let all = if total[c] > 0.0 { log_rising(total[c], length) } else { 0.0 };
             let own = cells - all;
             *score += if self.weight == 0.0 { 0.0 } else { self.weight * own };
         }
@@ -138,7 +151,7 @@ impl<T: Cell, I: Index> Scorer for SparsePolya<'_, T, I> {
         self.cells.stored() / self.cells.rows().max(1) + 1
     }
 
-    fn add(&self, rows: Range<usize>, scores: &mut [f64], incomplete: &mut Vec<usize>) -> Result<(), Fault> {
+    fn add(&self, rows: Range<usize>, scores: &mut [f64]) -> Result<(), Fault> {
         let classes = self.concentrations.total.len();
         vectorised(
             #[inline(always)]
@@ -146,7 +159,7 @@ impl<T: Cell, I: Index> Scorer for SparsePolya<'_, T, I> {
                 let mut room = Room::new(gather::stride(classes));
                 for (r, scores) in rows.zip(scores.chunks_exact_mut(classes)) {
                     let (indices, cells) = self.cells.canonical_row(r)?;
-                    let mut missing = false;
+                    let mut missing = Vec::new();
                     for (column, cell) in indices.iter().zip(cells) {
                         let (column, value) = (column.at(), cell.number());
                         if self.reading.accepts(value) {
@@ -155,14 +168,15 @@ impl<T: Cell, I: Index> Scorer for SparsePolya<'_, T, I> {
                         if let Some(what) = self.reading.fault(value) {
                             return Err(Fault::Cell { what, row: r, column, value });
                         }
-                        missing |= self.concentrations.counts(column);
-                    }
-                    if missing {
-                        incomplete.push(r);
-                        continue;
+                        if self.concentrations.counts(column) {
+                            missing.push(column);
+                        }
                     }
                     let cells = indices.iter().map(|j| j.at()).zip(cells.iter().map(|cell| cell.number()));
-                    self.concentrations.add(cells, &mut room, scores);
+                    let shorter = (!missing.is_empty())
+                        .then(|| self.concentrations.total_without(&missing, self.cells.columns()));
+                    let total = shorter.as_deref().unwrap_or(self.concentrations.total);
+                    self.concentrations.add(cells, total, &mut room, scores);
                 }
                 Ok(())
             },
@@ -194,7 +208,7 @@ impl Scorer for DensePolya<'_> {
         self.cells.columns()
     }
 
-    fn add(&self, rows: Range<usize>, scores: &mut [f64], incomplete: &mut Vec<usize>) -> Result<(), Fault> {
+    fn add(&self, rows: Range<usize>, scores: &mut [f64]) -> Result<(), Fault> {
         let (classes, columns, reading) =
             (self.concentrations.total.len(), self.cells.columns(), self.cells.reading());
         vectorised(
@@ -204,14 +218,15 @@ impl Scorer for DensePolya<'_> {
                 let numbers = self.cells.numbers(rows.clone(), &mut scratch)?;
                 for (k, (r, scores)) in rows.zip(scores.chunks_exact_mut(classes)).enumerate() {
                     let row = &numbers[k * columns..][..columns];
+                    let mut shorter = None;
                     if !row.iter().fold(true, |all, &x| all & reading.accepts(x)) {
                         self.cells.find_fault(r..r + 1)?;
-                        if row.iter().enumerate().any(|(j, x)| x.is_nan() && self.concentrations.counts(j)) {
-                            incomplete.push(r);
-                            continue;
-                        }
+                        let missing = |j: &usize| row[*j].is_nan() && self.concentrations.counts(*j);
+                        let missing: Vec<usize> = (0..columns).filter(missing).collect();
+                        shorter = Some(self.concentrations.total_without(&missing, columns));
                     }
-                    self.concentrations.add(row.iter().copied().enumerate(), &mut room, scores);
+                    let total = shorter.as_deref().unwrap_or(self.concentrations.total);
+                    self.concentrations.add(row.iter().copied().enumerate(), total, &mut room, scores);
                 }
                 Ok(())
             },

@@ -15,8 +15,8 @@ pub trait Scorer: Sync {
     fn part(&self) -> usize {
         PART
     }
-    /// Adds to the scores of these rows; rows that Python has to score are appended to `incomplete`.
-    fn add(&self, rows: Range<usize>, scores: &mut [f64], incomplete: &mut Vec<usize>) -> Result<(), Fault>;
+    /// Adds to the scores of these rows.
+    fn add(&self, rows: Range<usize>, scores: &mut [f64]) -> Result<(), Fault>;
 }
 
 /// The memory for the results of all rows.
@@ -25,15 +25,6 @@ pub enum Results<'a> {
     Values(&'a mut [f64], Output),
     /// The best class of every row.
     Best(&'a mut [i64]),
-}
-
-/// Facts about the rows beside their results.
-#[derive(Debug, Default, PartialEq)]
-pub struct Notes {
-    /// Number of rows that are impossible under every class.
-    pub impossible: usize,
-    /// Rows with missing cells in a block whose score is not a sum over cells.
-    pub incomplete: Vec<usize>,
 }
 
 /// Rows of a task, and of the part of it that stays in the first-level cache.
@@ -46,7 +37,9 @@ const CACHED: usize = 1 << 17;
 /// Work below which starting a thread costs more than it saves.
 const SMALL: usize = 1 << 18;
 
-/// Scores `n` rows; `own` replaces the score of every row for one class, its own.
+/// Scores `n` rows; returns the number of rows that are impossible under every class.
+///
+/// `own` replaces the score of every row for one class, its own.
 pub fn score(
     n: usize,
     blocks: &[&dyn Scorer],
@@ -55,7 +48,7 @@ pub fn score(
     own: Option<(&[i32], &[f64])>,
     results: Results,
     threads: usize,
-) -> Result<Notes, Fault> {
+) -> Result<usize, Fault> {
     let classes = log_prior.len();
     let fits = |(labels, scores): (&[i32], &[f64])| {
         labels.len() == n && scores.len() == n && labels.iter().all(|&y| y >= 0 && (y as usize) < classes)
@@ -84,11 +77,11 @@ pub fn score(
             starts.zip(best.chunks_mut(TASK)).map(|(start, part)| (start, Results::Best(part))).collect()
         }
     };
-    let add_all = |rows: Range<usize>, scores: &mut [f64], incomplete: &mut Vec<usize>| {
+    let add_all = |rows: Range<usize>, scores: &mut [f64]| {
         for row in scores.chunks_exact_mut(classes) {
             row.copy_from_slice(log_prior);
         }
-        blocks.iter().try_for_each(|block| block.add(rows.clone(), scores, incomplete))?;
+        blocks.iter().try_for_each(|block| block.add(rows.clone(), scores))?;
         if let Some((labels, values)) = own {
             for (r, row) in rows.zip(scores.chunks_exact_mut(classes)) {
                 row[labels[r] as usize] = values[r];
@@ -97,14 +90,14 @@ pub fn score(
         Ok(())
     };
     let parts = run(threads, tasks, |(mut start, results)| {
-        let (mut notes, mut scratch) = (Notes::default(), Vec::new());
+        let (mut impossible, mut scratch) = (0, Vec::new());
         match results {
             Results::Values(values, output) => {
                 for scores in values.chunks_mut(part * classes) {
                     let rows = start..start + scores.len() / classes;
                     start = rows.end;
-                    add_all(rows, scores, &mut notes.incomplete)?;
-                    notes.impossible += normalise(scores, fallback, output, &mut scratch);
+                    add_all(rows, scores)?;
+                    impossible += normalise(scores, fallback, output, &mut scratch);
                 }
             }
             Results::Best(labels) => {
@@ -112,26 +105,18 @@ pub fn score(
                     let rows = start..start + labels.len();
                     start = rows.end;
                     scratch.resize(labels.len() * classes, 0.0);
-                    add_all(rows, &mut scratch, &mut notes.incomplete)?;
+                    add_all(rows, &mut scratch)?;
                     for (row, label) in scratch.chunks_exact(classes).zip(labels) {
                         let possible = row.iter().any(|&s| s > f64::NEG_INFINITY);
-                        notes.impossible += usize::from(!possible);
+                        impossible += usize::from(!possible);
                         *label = best(if possible { row } else { fallback }) as i64;
                     }
                 }
             }
         }
-        Ok(notes)
+        Ok(impossible)
     });
-    let mut all = Notes::default();
-    for part in parts {
-        let notes = part?;
-        all.impossible += notes.impossible;
-        all.incomplete.extend(notes.incomplete);
-    }
-    all.incomplete.sort_unstable();
-    all.incomplete.dedup();
-    Ok(all)
+    parts.into_iter().sum()
 }
 
 /// The joint log scores of all rows, for tests.

@@ -22,10 +22,48 @@ impl Sums {
         Sums { x: vec![0.0; cells], missing: Default::default() }
     }
 
-    fn miss(&mut self, at: usize, weight: f64) {
+    /// Adds up a block in `sum` and its missing cells here; whether there are any, and whether no cell is refused.
+    #[inline(always)]
+    fn add_observed<const WEIGHTED: bool>(
+        &mut self,
+        cells: &[f64],
+        columns: usize,
+        reading: Reading,
+        rows: Rows,
+        sum: &mut [f64],
+    ) -> (bool, bool) {
+        self.expect_missing();
+        let (mut holes, mut refused) = (false, false);
+        for r in 0..rows.len() {
+            let Some((c, weight)) = rows.class(r) else { continue };
+            let class = c * columns..(c + 1) * columns;
+            let missing = self.missing.0[class.clone()].iter_mut().zip(&mut self.missing.1[class.clone()]);
+            let row = &cells[r * columns..][..columns];
+            for ((s, (rows, lost)), &x) in sum[class].iter_mut().zip(missing).zip(row) {
+                // A missing cell adds 0. A mask of bits, because the compiler makes slow stores of a choice.
+                let seen = u64::from(x.is_nan()).wrapping_sub(1);
+                *s += f64::from_bits((weight * x).to_bits() & seen);
+                *rows += (seen as i64) + 1;
+                if WEIGHTED {
+                    *lost += f64::from_bits(weight.to_bits() & !seen);
+                }
+            }
+            holes |= row.iter().fold(false, |any, x| any | x.is_nan());
+            if reading.bounded() {
+                refused |= row.iter().fold(false, |any, &x| any | reading.refuses(x));
+            }
+        }
+        (holes, !refused && sum.iter().fold(true, |all, s| all & s.is_finite()))
+    }
+
+    fn expect_missing(&mut self) {
         if self.missing.0.is_empty() {
             self.missing = (vec![0; self.x.len()], vec![0.0; self.x.len()]);
         }
+    }
+
+    fn miss(&mut self, at: usize, weight: f64) {
+        self.expect_missing();
         self.missing.0[at] += 1;
         self.missing.1[at] += weight;
     }
@@ -56,6 +94,7 @@ pub fn dense(x: &dyn Matrix, rows: Rows, threads: usize) -> Result<Sums, Fault> 
         let mut total = Sums::zeros(cells);
         let mut sum = vec![0.0; cells];
         let mut scratch = Vec::new();
+        let mut holes = false;
         vectorised(
             #[inline(always)]
             || {
@@ -63,16 +102,27 @@ pub fn dense(x: &dyn Matrix, rows: Rows, threads: usize) -> Result<Sums, Fault> 
                     let numbers = x.numbers(part.clone(), &mut scratch)?;
                     let rows = rows.part(part.clone());
                     sum.fill(0.0);
-                    if add_rows(numbers, columns, x.reading(), rows, &mut sum) {
-                        total.x.iter_mut().zip(&sum).for_each(|(a, b)| *a += b);
-                    } else {
-                        x.find_fault_in(part, rows)?;
-                        add_observed(numbers, columns, rows, &mut total);
+                    // Where cells were missing before, more are likely to come.
+                    if holes || !add_rows(numbers, columns, x.reading(), rows, &mut sum) {
+                        sum.fill(0.0);
+                        let (some, accepted) = if rows.weighted() {
+                            total.add_observed::<true>(numbers, columns, x.reading(), rows, &mut sum)
+                        } else {
+                            total.add_observed::<false>(numbers, columns, x.reading(), rows, &mut sum)
+                        };
+                        holes = some;
+                        if !accepted {
+                            x.find_fault_in(part, rows)?;
+                        }
                     }
+                    total.x.iter_mut().zip(&sum).for_each(|(a, b)| *a += b);
                 }
                 Ok(())
             },
         )?;
+        if !rows.weighted() {
+            total.missing.1.iter_mut().zip(&total.missing.0).for_each(|(lost, &rows)| *lost = rows as f64);
+        }
         Ok(total)
     });
     let mut total = Sums::zeros(cells);
@@ -98,20 +148,6 @@ fn add_rows(cells: &[f64], columns: usize, reading: Reading, rows: Rows, sum: &m
         }
     }
     !refused && sum.iter().fold(true, |all, s| all & s.is_finite())
-}
-
-/// Adds up a block cell by cell, leaving out the missing ones.
-fn add_observed(cells: &[f64], columns: usize, rows: Rows, total: &mut Sums) {
-    for r in 0..rows.len() {
-        let Some((c, weight)) = rows.class(r) else { continue };
-        for (j, &value) in cells[r * columns..][..columns].iter().enumerate() {
-            if value.is_nan() {
-                total.miss(c * columns + j, weight);
-            } else {
-                total.x[c * columns + j] += weight * value;
-            }
-        }
-    }
 }
 
 /// Sums of a sparse matrix.

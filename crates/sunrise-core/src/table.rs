@@ -176,7 +176,7 @@ impl Scorer for DenseTable<'_> {
         self.cells.columns()
     }
 
-    fn add(&self, rows: Range<usize>, scores: &mut [f64], _: &mut Vec<usize>) -> Result<(), Fault> {
+    fn add(&self, rows: Range<usize>, scores: &mut [f64]) -> Result<(), Fault> {
         let (classes, columns) = (self.table.levels.classes, self.cells.columns());
         let (mut scratch, mut space) = (Vec::new(), self.table.space());
         vectorised(
@@ -225,7 +225,7 @@ impl<T: Cell, I: Index> Scorer for SparseTable<'_, T, I> {
         self.cells.columns()
     }
 
-    fn add(&self, rows: Range<usize>, scores: &mut [f64], _: &mut Vec<usize>) -> Result<(), Fault> {
+    fn add(&self, rows: Range<usize>, scores: &mut [f64]) -> Result<(), Fault> {
         let (mut codes, mut space) = (vec![0; self.cells.columns()], self.table.space());
         for (r, scores) in rows.zip(scores.chunks_exact_mut(self.table.levels.classes)) {
             let (indices, cells) = self.cells.canonical_row(r)?;

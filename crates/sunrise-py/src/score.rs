@@ -25,7 +25,7 @@ pub enum OutputArray<'py> {
     Best(PyReadwriteArray1<'py, i64>),
 }
 
-/// Scores rows through all blocks into `out`; returns (number of impossible rows, indices of incomplete rows).
+/// Scores rows through all blocks into `out`; returns the number of impossible rows.
 ///
 /// A block is (cells, support, weights). `own` replaces the score of every row for one class, its own.
 #[pyfunction]
@@ -40,7 +40,7 @@ pub fn score<'py>(
     output: &str,
     threads: usize,
     own: Option<(PyReadonlyArray1<'py, i32>, PyReadonlyArray1<'py, f64>)>,
-) -> PyResult<(usize, Vec<usize>)> {
+) -> PyResult<usize> {
     let output = output_named(output)?;
     let own = match &own {
         Some((labels, scores)) => Some((slice(labels)?, slice(scores)?)),
@@ -59,9 +59,7 @@ pub fn score<'py>(
         OutputArray::Values(values) => (values.shape()[0], Results::Values(slice_mut(values)?, output)),
         OutputArray::Best(best) => (best.len(), Results::Best(slice_mut(best)?)),
     };
-    let notes =
-        py.detach(|| score_rows(n, &scorers, prior, fallback, own, results, threads)).map_err(raise)?;
-    Ok((notes.impossible, notes.incomplete))
+    py.detach(|| score_rows(n, &scorers, prior, fallback, own, results, threads)).map_err(raise)
 }
 
 /// Turns joint log scores into (log-)probabilities in place; returns the number of impossible rows.

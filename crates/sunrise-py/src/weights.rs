@@ -8,9 +8,12 @@ use crate::density::KernelDensities;
 use numpy::{Element, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
+use std::sync::{Arc, OnceLock};
+use sunrise_core::composition::{Composition as CoreComposition, Tables};
+use sunrise_core::dense_linear::{DenseLinear, Weights};
 use sunrise_core::density::DensityScorer;
 use sunrise_core::fault::Fault;
-use sunrise_core::linear::{ColumnWeights, DenseLinear, SparseLinear, Weights};
+use sunrise_core::linear::{ColumnWeights, SparseLinear};
 use sunrise_core::polya::{Concentrations, DensePolya, SparsePolya};
 use sunrise_core::score::Scorer;
 use sunrise_core::table::{DenseTable, Levels, SparseTable};
@@ -52,6 +55,35 @@ fn borrow_option<'py>(table: &Option<Table>, py: Python<'py>) -> PyResult<Option
     table.as_ref().map(|table| table.borrow(py)).transpose()
 }
 
+/// Parameters that sum to 1 over the columns, from Python: (log theta, factor of all weights, whether they are normed).
+type CompositionOf<'py> = (Matrix<'py>, f64, bool);
+
+/// The same, kept or borrowed; the tables are made at the first row with missing counts.
+struct Composition<M> {
+    log_theta: M,
+    factor: f64,
+    normed: bool,
+    tables: Arc<OnceLock<Tables>>,
+}
+
+impl Composition<Table> {
+    fn keep((log_theta, factor, normed): CompositionOf<'_>) -> Self {
+        Composition { log_theta: Table::keep(log_theta), factor, normed, tables: Arc::default() }
+    }
+
+    fn borrow<'py>(&self, py: Python<'py>) -> PyResult<Composition<Matrix<'py>>> {
+        let (factor, normed, tables) = (self.factor, self.normed, self.tables.clone());
+        Ok(Composition { log_theta: self.log_theta.borrow(py)?, factor, normed, tables })
+    }
+}
+
+impl Composition<Matrix<'_>> {
+    fn core(&self) -> PyResult<CoreComposition<'_>> {
+        let (log_theta, tables) = (slice(&self.log_theta)?, &*self.tables);
+        Ok(CoreComposition { log_theta, factor: self.factor, normed: self.normed, tables })
+    }
+}
+
 /// Weights of a linear form for dense cells, each matrix classes x columns.
 ///
 /// A cell adds base + x (x - anchor) + x2 (x - anchor)^2; `constant` is the base summed over the columns.
@@ -62,20 +94,20 @@ pub struct DenseWeights {
     x: Option<Table>,
     x2: Option<Table>,
     anchor: Option<Table>,
-    compositional: bool,
+    composition: Option<Composition<Table>>,
 }
 
 #[pymethods]
 impl DenseWeights {
     #[new]
-    #[pyo3(signature = (constant, base=None, x=None, x2=None, anchor=None, compositional=false))]
-    fn new(
-        constant: PyReadonlyArray1<'_, f64>,
-        base: Option<Matrix<'_>>,
-        x: Option<Matrix<'_>>,
-        x2: Option<Matrix<'_>>,
-        anchor: Option<Matrix<'_>>,
-        compositional: bool,
+    #[pyo3(signature = (constant, base=None, x=None, x2=None, anchor=None, composition=None))]
+    fn new<'py>(
+        constant: PyReadonlyArray1<'py, f64>,
+        base: Option<Matrix<'py>>,
+        x: Option<Matrix<'py>>,
+        x2: Option<Matrix<'py>>,
+        anchor: Option<Matrix<'py>>,
+        composition: Option<CompositionOf<'py>>,
     ) -> Self {
         DenseWeights {
             constant: Vector::keep(constant),
@@ -83,7 +115,7 @@ impl DenseWeights {
             x: x.map(Table::keep),
             x2: x2.map(Table::keep),
             anchor: anchor.map(Table::keep),
-            compositional,
+            composition: composition.map(Composition::keep),
         }
     }
 }
@@ -99,20 +131,20 @@ pub struct SparseWeights {
     zero: Option<Table>,
     x: Option<Table>,
     about: Option<[Table; 4]>,
-    compositional: bool,
+    composition: Option<Composition<Table>>,
 }
 
 #[pymethods]
 impl SparseWeights {
     #[new]
-    #[pyo3(signature = (constant, residue, zero=None, x=None, about=None, compositional=false))]
+    #[pyo3(signature = (constant, residue, zero=None, x=None, about=None, composition=None))]
     fn new<'py>(
         constant: PyReadonlyArray1<'py, f64>,
         residue: PyReadonlyArray1<'py, f64>,
         zero: Option<Matrix<'py>>,
         x: Option<Matrix<'py>>,
         about: Option<[Matrix<'py>; 4]>,
-        compositional: bool,
+        composition: Option<CompositionOf<'py>>,
     ) -> Self {
         SparseWeights {
             constant: Vector::keep(constant),
@@ -120,7 +152,7 @@ impl SparseWeights {
             zero: zero.map(Table::keep),
             x: x.map(Table::keep),
             about: about.map(|parts| parts.map(Table::keep)),
-            compositional,
+            composition: composition.map(Composition::keep),
         }
     }
 }
@@ -222,7 +254,7 @@ enum Borrowed<'py> {
     Dense {
         constant: PyReadonlyArray1<'py, f64>,
         matrices: [Option<Matrix<'py>>; 4],
-        compositional: bool,
+        composition: Option<Composition<Matrix<'py>>>,
     },
     Sparse {
         constant: PyReadonlyArray1<'py, f64>,
@@ -230,7 +262,7 @@ enum Borrowed<'py> {
         zero: Option<Matrix<'py>>,
         x: Option<Matrix<'py>>,
         about: Option<[Matrix<'py>; 4]>,
-        compositional: bool,
+        composition: Option<Composition<Matrix<'py>>>,
     },
     Levels {
         indices: [PyReadonlyArray1<'py, i64>; 3],
@@ -264,7 +296,7 @@ impl<'py> Borrowed<'py> {
                     borrow_option(&w.x2, py)?,
                     borrow_option(&w.anchor, py)?,
                 ],
-                compositional: w.compositional,
+                composition: w.composition.as_ref().map(|kept| kept.borrow(py)).transpose()?,
             });
         }
         if let Ok(weights) = weights.cast::<SparseWeights>() {
@@ -281,7 +313,7 @@ impl<'py> Borrowed<'py> {
                 zero: borrow_option(&w.zero, py)?,
                 x: borrow_option(&w.x, py)?,
                 about,
-                compositional: w.compositional,
+                composition: w.composition.as_ref().map(|kept| kept.borrow(py)).transpose()?,
             });
         }
         if let Ok(weights) = weights.cast::<LevelScores>() {
@@ -341,20 +373,20 @@ impl Block<'_> {
             || Fault::shape("weights for dense cells cannot score sparse ones, nor the other way round");
         let (cells, reading) = (&self.cells, self.reading.core());
         Ok(match &self.weights {
-            Borrowed::Dense { constant, matrices: [base, x, x2, anchor], compositional } => {
+            Borrowed::Dense { constant, matrices: [base, x, x2, anchor], composition } => {
                 let weights = Weights {
                     constant: slice(constant)?,
                     base: slice_option(base)?,
                     x: slice_option(x)?,
                     x2: slice_option(x2)?,
                     anchor: slice_option(anchor)?,
-                    compositional: *compositional,
+                    composition: composition.as_ref().map(Composition::core).transpose()?,
                 };
                 dispatch!(cells, reading, KeepGil,
                     dense => boxed(DenseLinear::new(dense, weights)),
                     _sparse => Err(misfit()))
             }
-            Borrowed::Sparse { constant, residue, zero, x, about, compositional } => {
+            Borrowed::Sparse { constant, residue, zero, x, about, composition } => {
                 let about = match about {
                     Some([base, anchor, x, x2]) => {
                         Some([slice(base)?, slice(anchor)?, slice(x)?, slice(x2)?])
@@ -367,7 +399,7 @@ impl Block<'_> {
                     zero: slice_option(zero)?,
                     x: slice_option(x)?,
                     about,
-                    compositional: *compositional,
+                    composition: composition.as_ref().map(Composition::core).transpose()?,
                 };
                 dispatch!(cells, reading, KeepGil,
                     _dense => Err(misfit()),

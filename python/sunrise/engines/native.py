@@ -301,21 +301,9 @@ def _score(
     if forbidden is None and not pointwise:
         # A single native call writes the output.
         out: NDArray[Any] = np.empty(n, np.int64) if output is None else np.empty((n, n_classes))
-        impossible, incomplete = _native.score(
-            blocks, log_prior, fallback, out, output or "joint", threads, own_scores
-        )
-        if not incomplete:
-            return out, impossible
-    # Missing cells change the weights of the other cells of their row: these rows are scored again in Python.
+        return out, _native.score(blocks, log_prior, fallback, out, output or "joint", threads, own_scores)
     values = np.empty((n, n_classes))
-    _, incomplete = _native.score(blocks, log_prior, fallback, values, "joint", threads)
-    if incomplete:
-        values[incomplete] = log_prior
-        for block, support, form in parts:
-            if not _is_scored_in_python(block, form):
-                values[incomplete] += array.sum_cells(
-                    block, support, form.finite, n_classes, np.array(incomplete)
-                )
+    _native.score(blocks, log_prior, fallback, values, "joint", threads)
     for block, support, form in pointwise:
         values += array.sum_cells(block, support, form, n_classes)
     if own_scores is not None:

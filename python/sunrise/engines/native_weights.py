@@ -30,12 +30,21 @@ def dense_weights(form: Linear) -> _native.DenseWeights:
         None if part is None else np.ascontiguousarray(part)
         for part in (form.base, form.x, form.x2, form.anchor)
     )
-    return _native.DenseWeights(_constant(form), base, x, x2, anchor, form.compositional)
+    return _native.DenseWeights(_constant(form), base, x, x2, anchor, _composition(form))
 
 
 def _constant(form: Linear) -> Floats:
     """Return the sum of the base over the columns, for each class."""
     return np.zeros(form.shape[0]) if form.base is None else np.asarray(form.base.sum(axis=1))
+
+
+def _composition(form: Linear) -> tuple[Floats, float, bool] | None:
+    """Return log theta, the factor of all weights and whether they are normed; None if columns are independent."""
+    part = form.composition
+    if part is None:
+        return None
+    factor = part.weight if part.normed else part.weight * part.sign
+    return np.ascontiguousarray(part.log_theta), factor, part.normed
 
 
 def sparse_weights(form: Linear) -> _native.SparseWeights:
@@ -54,14 +63,14 @@ def sparse_weights(form: Linear) -> _native.SparseWeights:
             np.zeros(n_classes),
             zero=None if form.base is None else by_column(form.base),
             x=by_column(form.x),
-            compositional=form.compositional,
+            composition=_composition(form),
         )
     at_zero = form.cells(np.zeros((1, n_columns)))[0]
     constant = np.array([math.fsum(row) for row in at_zero])
     residue = np.array([math.fsum([*row, -c]) for row, c in zip(at_zero, constant, strict=True)])
     about = [by_column(part) for part in (form.base, form.anchor, form.x, form.x2)]
     return _native.SparseWeights(
-        constant, residue, by_column(at_zero), about=about, compositional=form.compositional
+        constant, residue, by_column(at_zero), about=about, composition=_composition(form)
     )
 
 

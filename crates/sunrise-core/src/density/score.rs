@@ -64,7 +64,7 @@ impl Scorer for DensityScorer<'_> {
         ROWS
     }
 
-    fn add(&self, rows: Range<usize>, scores: &mut [f64], _: &mut Vec<usize>) -> Result<(), Fault> {
+    fn add(&self, rows: Range<usize>, scores: &mut [f64]) -> Result<(), Fault> {
         let columns = self.cells.columns();
         let mut scratch = Vec::new();
         let numbers = self.cells.numbers(rows.clone(), &mut scratch)?;
