@@ -23,7 +23,7 @@ ORDER = {
     "_common": "arrays threads warnings labels",
     "statistics": "terms support base sums moments counts empirical words bursts model",
     "numerics": "special conjugate normal_inverse_gamma evidence quadrature bandwidth bin_edges polya",
-    "forms": "base linear table pointwise polya removal kernel_density kernel_draws",
+    "forms": "base linear table pointwise polya distance rising removal kernel_density kernel_draws",
     "data": "errors levels profile weights column join findings blocks columns types frame row_hash write align labels "
     "kept_rows",
     "text": "alphabet texts vocabulary counter hashed",

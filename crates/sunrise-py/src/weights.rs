@@ -4,14 +4,18 @@
 //! keep references to the arrays, never copies: tables of words x classes are large.
 
 use crate::cells::{dispatch, slice, Cells, Reading};
+use crate::curves::{BorrowedDistances, BorrowedFactorials, DistanceWeights, FactorialWeights};
 use crate::density::{Folds, KernelSums};
 use numpy::{Element, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
+use sunrise_core::csr::Unpacked;
 use sunrise_core::density::{DensityScorer, DensityWeights};
+use sunrise_core::distance::DenseDistances;
 use sunrise_core::fault::Fault;
 use sunrise_core::linear::{ColumnWeights, DenseLinear, SparseLinear, Weights};
 use sunrise_core::polya::{Concentrations, DensePolya, SparsePolya};
+use sunrise_core::rising::DenseFactorials;
 use sunrise_core::score::Scorer;
 use sunrise_core::table::{DenseTable, Levels, SparseTable};
 
@@ -23,27 +27,27 @@ fn slice_option<'a>(array: &'a Option<Matrix<'_>>) -> PyResult<Option<&'a [f64]>
 }
 
 /// A vector that a class keeps. Its type is checked at every use, because Python may change dtype and shape in place.
-struct Vector(Py<PyAny>);
+pub struct Vector(Py<PyAny>);
 
 /// A matrix that a class keeps, checked like [`Vector`].
-struct Table(Py<PyAny>);
+pub struct Table(Py<PyAny>);
 
 impl Vector {
-    fn keep<T: Element>(array: PyReadonlyArray1<'_, T>) -> Self {
+    pub fn keep<T: Element>(array: PyReadonlyArray1<'_, T>) -> Self {
         Vector(array.as_any().clone().unbind())
     }
 
-    fn borrow<'py, T: Element>(&self, py: Python<'py>) -> PyResult<PyReadonlyArray1<'py, T>> {
+    pub fn borrow<'py, T: Element>(&self, py: Python<'py>) -> PyResult<PyReadonlyArray1<'py, T>> {
         self.0.bind(py).extract()
     }
 }
 
 impl Table {
-    fn keep(array: Matrix<'_>) -> Self {
+    pub fn keep(array: Matrix<'_>) -> Self {
         Table(array.as_any().clone().unbind())
     }
 
-    fn borrow<'py>(&self, py: Python<'py>) -> PyResult<Matrix<'py>> {
+    pub fn borrow<'py>(&self, py: Python<'py>) -> PyResult<Matrix<'py>> {
         self.0.bind(py).extract()
     }
 }
@@ -273,6 +277,8 @@ enum Borrowed<'py> {
         weight: f64,
         moderate: bool,
     },
+    Distance(BorrowedDistances<'py>),
+    Factorial(BorrowedFactorials<'py>, Bound<'py, FactorialWeights>),
     Kernel {
         density: Bound<'py, KernelWeights>,
         sums: Bound<'py, KernelSums>,
@@ -331,6 +337,12 @@ impl<'py> Borrowed<'py> {
                 weight: w.weight,
                 moderate: w.moderate,
             });
+        }
+        if let Ok(weights) = weights.cast::<DistanceWeights>() {
+            return Ok(Borrowed::Distance(BorrowedDistances::of(weights.get(), py)?));
+        }
+        if let Ok(weights) = weights.cast::<FactorialWeights>() {
+            return Ok(Borrowed::Factorial(BorrowedFactorials::of(weights.get(), py)?, weights.clone()));
         }
         if let Ok(weights) = weights.cast::<KernelWeights>() {
             let w = weights.get();
@@ -435,6 +447,19 @@ impl Block<'_> {
                     dense => boxed(DensePolya::new(dense, concentrations)),
                     sparse => boxed(SparsePolya::new(sparse, reading, concentrations)))
             }
+            Borrowed::Distance(distances) => {
+                let distances = distances.core()?;
+                dispatch!(cells, reading, KeepGil,
+                    dense => boxed(DenseDistances::new(dense, distances)),
+                    sparse => boxed(DenseDistances::new(Box::new(Unpacked::new(sparse, reading)), distances)))
+            }
+            Borrowed::Factorial(factorials, weights) => {
+                let (factorials, scores) = (factorials.core()?, weights.get().scores());
+                let score = |counts| boxed(DenseFactorials::new(counts, factorials, scores));
+                dispatch!(cells, reading, KeepGil,
+                    dense => score(dense),
+                    sparse => score(Box::new(Unpacked::new(sparse, reading))))
+            }
             Borrowed::Kernel { density, sums, vectors: [common, prior, log_total, log_width, weight] } => {
                 let weights = DensityWeights {
                     common: slice(common)?,
@@ -458,6 +483,8 @@ impl Block<'_> {
             Borrowed::Dense { constant, .. } | Borrowed::Sparse { constant, .. } => constant.len(),
             Borrowed::Levels { classes, .. } => *classes,
             Borrowed::Polya { total, .. } => total.len(),
+            Borrowed::Distance(distances) => distances.classes(),
+            Borrowed::Factorial(factorials, _) => factorials.classes(),
             Borrowed::Kernel { density, .. } => density.get().classes,
         }
     }

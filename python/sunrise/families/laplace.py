@@ -13,7 +13,7 @@ from sunrise.families.capabilities import Candidate
 from sunrise.families.left_out import CellsLeftOut
 from sunrise.families.priors import missing_maximum_problem
 from sunrise.forms.base import Form
-from sunrise.forms.pointwise import Pointwise
+from sunrise.forms.distance import Distance
 from sunrise.numerics.quadrature import CUTS
 from sunrise.statistics.empirical import Run, Values
 from sunrise.statistics.support import REAL, Support
@@ -136,8 +136,7 @@ class Laplace(Candidate, Family):
     def form(self, params: LaplaceParams) -> Form:
         """- log(2 scale) - |x - median| / scale."""
         median, scale, known = params
-        base = -np.log(2.0 * scale)
-        return Pointwise(lambda x: np.where(known, base - np.abs(x - median) / scale, 0.0))
+        return Distance.of_columns("line", -np.log(2.0 * scale), median, 1.0 / scale, np.array(-1.0), known)
 
     def kept(self, stats: Values, j: int) -> str:
         """What the model keeps of column j."""
