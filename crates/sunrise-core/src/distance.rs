@@ -2,12 +2,61 @@
 
 use crate::cells::Matrix;
 use crate::fault::{self, afford, Fault};
-use crate::lanes::{folded, LANES};
 use crate::logarithm::ln_1p;
 use crate::parallel::blocks;
 use crate::score::{step, Scorer};
 use crate::vectorised;
 use std::ops::Range;
+
+/// A curve in three steps that are the same for every cell: of a distance, of two columns together, of their sum.
+///
+/// Columns with the same power are joined, log(1 + u) + log(1 + v) = log(1 + (u + v + u v)), so that they share one
+/// logarithm. A step beyond the range of floats shows as a score that is not finite.
+trait Steps: Copy {
+    fn of(self, u: f64) -> f64;
+    fn join(self, u: f64, v: f64) -> f64;
+    fn total(self, u: f64) -> f64;
+}
+
+#[derive(Clone, Copy)]
+struct LineSteps;
+
+impl Steps for LineSteps {
+    #[inline(always)]
+    fn of(self, u: f64) -> f64 {
+        u
+    }
+    #[inline(always)]
+    fn join(self, u: f64, v: f64) -> f64 {
+        u + v
+    }
+    #[inline(always)]
+    fn total(self, u: f64) -> f64 {
+        u
+    }
+}
+
+#[derive(Clone, Copy)]
+struct LogSteps<const SQUARE: bool>;
+
+impl<const SQUARE: bool> Steps for LogSteps<SQUARE> {
+    #[inline(always)]
+    fn of(self, u: f64) -> f64 {
+        if SQUARE {
+            u * u
+        } else {
+            u
+        }
+    }
+    #[inline(always)]
+    fn join(self, u: f64, v: f64) -> f64 {
+        u + v + u * v
+    }
+    #[inline(always)]
+    fn total(self, u: f64) -> f64 {
+        ln_1p(u)
+    }
+}
 
 /// The function h of the scaled distance u.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -45,6 +94,10 @@ pub struct Distances<'a> {
     pub parts: [&'a [f64]; 4],
 }
 
+/// Columns that are turned into rows of memory at a time, and columns that share a logarithm.
+const STRIP: usize = 256;
+const JOINED: usize = 4;
+
 /// Dense cells scored by distances.
 pub struct DenseDistances<'a> {
     cells: Box<dyn Matrix + 'a>,
@@ -62,61 +115,66 @@ impl<'a> DenseDistances<'a> {
         Ok(DenseDistances { cells, distances })
     }
 
-    /// The score of a row for one class; not finite if a step is beyond the range of floats.
     #[inline(always)]
-    fn class(&self, row: &[f64], c: usize, curve: impl Fn(f64) -> f64) -> f64 {
-        let columns = row.len();
-        let [base, anchor, scale, power] = self.distances.parts.map(|part| &part[c * columns..][..columns]);
-        let whole = columns - columns % LANES;
-        let mut sums = [0.0; LANES];
-        let mut add = |[x, base, anchor, scale, power]: [&[f64; LANES]; 5]| {
-            for (k, sum) in sums.iter_mut().enumerate() {
-                let u = scale[k] * (x[k] - anchor[k]).abs();
-                let cell = base[k] + power[k] * curve(u);
-                *sum += if x[k].is_nan() { 0.0 } else { cell };
-            }
-        };
-        let parts = [row, base, anchor, scale, power];
-        for at in (0..whole).step_by(LANES) {
-            let lanes = parts.map(|part| part[at..].first_chunk::<LANES>());
-            if let [Some(x), Some(base), Some(anchor), Some(scale), Some(power)] = lanes {
-                add([x, base, anchor, scale, power]);
-            }
-        }
-        if whole < columns {
-            // The last cells are filled up with missing ones: a vector costs less than single logarithms.
-            let rest = parts.map(|part| {
-                let mut rest = [f64::NAN; LANES];
-                rest[..columns - whole].copy_from_slice(&part[whole..]);
-                rest
-            });
-            add(rest.each_ref());
-        }
-        folded(sums)
-    }
-
-    #[inline(always)]
-    fn add_rows(
-        &self,
-        rows: Range<usize>,
-        scores: &mut [f64],
-        curve: impl Fn(f64) -> f64 + Copy,
-    ) -> Result<(), Fault> {
-        let (classes, columns, reading) =
-            (self.distances.classes, self.cells.columns(), self.cells.reading());
+    fn add_rows(&self, rows: Range<usize>, scores: &mut [f64], steps: impl Steps) -> Result<(), Fault> {
+        let (classes, columns, n) = (self.distances.classes, self.cells.columns(), rows.len());
         let mut scratch = Vec::new();
         let numbers = self.cells.numbers(rows.clone(), &mut scratch)?;
-        for (k, (r, scores)) in rows.zip(scores.chunks_exact_mut(classes)).enumerate() {
-            let row = &numbers[k * columns..][..columns];
-            if !row.iter().fold(true, |all, &x| all & (x.is_nan() | reading.accepts(x))) {
-                self.cells.find_fault(r..r + 1)?;
+        let reading = self.cells.reading();
+        if !numbers.iter().fold(true, |all, &x| all & (x.is_nan() | reading.accepts(x))) {
+            self.cells.find_fault(rows)?;
+        }
+        // Vectors run down the rows, so that a column has one anchor, one scale and one power for a vector.
+        let (mut strip, mut sums) = (vec![0.0; n * STRIP.min(columns)], vec![0.0; n * classes]);
+        for first in (0..columns).step_by(STRIP) {
+            let width = STRIP.min(columns - first);
+            for (r, row) in numbers.chunks_exact(columns).enumerate() {
+                row[first..][..width].iter().enumerate().for_each(|(j, &x)| strip[j * n + r] = x);
             }
+            for (c, sums) in sums.chunks_exact_mut(n).enumerate() {
+                for at in (0..width).step_by(JOINED) {
+                    let columns = &strip[at * n..][..n * JOINED.min(width - at)];
+                    let place = c * self.cells.columns() + first + at;
+                    self.add_columns(columns, place, sums, steps);
+                }
+            }
+        }
+        for (r, scores) in scores.chunks_exact_mut(classes).enumerate() {
             for (c, score) in scores.iter_mut().enumerate() {
-                let own = self.class(row, c, curve);
-                *score += if own.is_finite() { own } else { self.far(row, c) };
+                let own = sums[c * n + r];
+                *score += if own.is_finite() { own } else { self.far(&numbers[r * columns..][..columns], c) };
             }
         }
         Ok(())
+    }
+
+    /// Adds some columns to the sums of one class; `place` is where their parts begin.
+    #[inline(always)]
+    fn add_columns(&self, columns: &[f64], place: usize, sums: &mut [f64], steps: impl Steps) {
+        let n = sums.len();
+        let part = |k: usize| self.distances.parts.map(|part| part[place + k]);
+        if columns.len() == JOINED * n && (1..JOINED).all(|k| part(k)[3] == part(0)[3]) {
+            let [a, b, c, d] = [part(0), part(1), part(2), part(3)];
+            let (first, second) = columns.split_at(2 * n);
+            let ((p, q), (s, t)) = (first.split_at(n), second.split_at(n));
+            for ((sum, (&p, &q)), (&s, &t)) in sums.iter_mut().zip(p.iter().zip(q)).zip(s.iter().zip(t)) {
+                let [(p, base_p), (q, base_q), (s, base_s), (t, base_t)] = [(p, a), (q, b), (s, c), (t, d)]
+                    .map(
+                        #[inline(always)]
+                        |(x, part)| observed(x, part, steps),
+                    );
+                let total = steps.total(steps.join(steps.join(p, q), steps.join(s, t)));
+                *sum += ((base_p + base_q) + (base_s + base_t)) + a[3] * total;
+            }
+            return;
+        }
+        for (k, cells) in columns.chunks_exact(n).enumerate() {
+            let part = part(k);
+            for (sum, &x) in sums.iter_mut().zip(cells) {
+                let (u, base) = observed(x, part, steps);
+                *sum += base + part[3] * steps.total(u);
+            }
+        }
     }
 
     /// The score of a row for one class, cell by cell.
@@ -131,6 +189,17 @@ impl<'a> DenseDistances<'a> {
             base + curve
         });
         score.sum()
+    }
+}
+
+/// The curved distance of a cell and its base; both 0 if the cell is missing.
+#[inline(always)]
+fn observed(x: f64, [base, anchor, scale, _]: [f64; 4], steps: impl Steps) -> (f64, f64) {
+    let u = steps.of(scale * (x - anchor).abs());
+    if x.is_nan() {
+        (0.0, 0.0)
+    } else {
+        (u, base)
     }
 }
 
@@ -149,9 +218,9 @@ impl Scorer for DenseDistances<'_> {
             vectorised(
                 #[inline(always)]
                 || match self.distances.curve {
-                    Curve::Line => self.add_rows(rows, scores, |u| u),
-                    Curve::Log => self.add_rows(rows, scores, ln_1p),
-                    Curve::LogSquare => self.add_rows(rows, scores, |u| ln_1p(u * u)),
+                    Curve::Line => self.add_rows(rows, scores, LineSteps),
+                    Curve::Log => self.add_rows(rows, scores, LogSteps::<false>),
+                    Curve::LogSquare => self.add_rows(rows, scores, LogSteps::<true>),
                 },
             )?;
         }

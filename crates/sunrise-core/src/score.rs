@@ -38,7 +38,7 @@ pub(crate) const PART: usize = 64;
 
 /// Rows that are read at a time, so that wide sparse rows need little memory as dense ones.
 pub(crate) fn step(columns: usize) -> usize {
-    ((1 << 18) / columns.max(1)).clamp(1, PART)
+    ((1 << 20) / columns.max(1)).clamp(1, PART)
 }
 
 /// Work below which starting a thread costs more than it saves.
