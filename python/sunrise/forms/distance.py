@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -41,9 +41,7 @@ class Distance(NotLinear, Readable):
     ) -> Distance:
         """Return the form whose columns that are not `known` add nothing."""
         shape = np.broadcast_shapes(*(np.shape(part) for part in (base, anchor, scale, power, known)))
-        parts = (
-            np.where(known, np.broadcast_to(part, shape), 0.0) for part in (base, anchor, scale, power)
-        )
+        parts = (np.where(known, np.broadcast_to(part, shape), 0.0) for part in (base, anchor, scale, power))
         return cls(curve, *parts)
 
     @property
@@ -74,4 +72,4 @@ class Distance(NotLinear, Readable):
 
     def times(self, weight: Floats) -> Distance:
         """Return the form with column scores multiplied by weights."""
-        return replace(self, base=self.base * weight, power=self.power * weight)
+        return replace(self, base=apply_weight(self.base, weight), power=self.power * weight)
