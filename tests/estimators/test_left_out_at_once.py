@@ -71,6 +71,8 @@ def drawn(kind, case):
 def has_no_maximum(kind, estimate, case):
     """True if a class has one cell in a column, and the likelihood of one cell has no maximum."""
     spread = ("gaussian", "lognormal", "gamma", "beta", "vonmises", "laplace")
+    if kind == "gaussian-shared":
+        return estimate == "mle" and case == "single cells"
     return estimate == "mle" and case in ("tiny classes", "single cells") and kind in spread
 
 
