@@ -28,7 +28,7 @@ Weights = (
 )
 
 #: Counts of a column, and scores of all columns, that are computed in advance at the most.
-MOST_COUNTS, MOST_SCORES = 1 << 12, 1 << 18
+MOST_COUNTS, MOST_SCORES = 1 << 11, 1 << 17
 
 
 def dense_weights(form: Linear) -> _native.DenseWeights:
@@ -103,7 +103,9 @@ def factorial_weights(form: Rising) -> _native.FactorialWeights:
     gap = None if form.gap is None else np.ascontiguousarray(form.gap.T)
     least, largest = form.usual
     most = min(MOST_COUNTS, MOST_SCORES // max(1, base.size))
-    sizes = np.clip(np.nan_to_num(largest - least) + 1.0, 0.0, most)
+    usual = np.nan_to_num(largest - least) + 1.0
+    # A table that holds few of the usual counts costs more than it saves.
+    sizes = np.where(usual > 8.0 * most, 0.0, np.minimum(usual, most))
     lows = np.clip(np.nan_to_num(least), 0.0, 2.0**52)
     rest = np.ascontiguousarray(form.weight), lows.astype(np.int64), sizes.astype(np.int64)
     return _native.FactorialWeights(base, slope, shape, gap, *rest)
