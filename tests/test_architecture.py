@@ -23,17 +23,17 @@ ORDER = {
     "_common": "arrays threads warnings labels",
     "statistics": "terms support base sums moments counts empirical words bursts model",
     "numerics": "special conjugate normal_inverse_gamma evidence quadrature bandwidth bin_edges polya",
-    "forms": "base linear table pointwise polya removal kernel_density kernel_removal kernel_draws",
+    "forms": "base linear table pointwise polya distance rising removal kernel_density kernel_removal kernel_draws",
     "data": "errors levels profile weights column join findings blocks columns types frame row_hash write align labels "
     "kept_rows",
     "text": "alphabet texts vocabulary counter hashed",
     "engines": "array_words array native_weights native",
-    "families": "left_out readers text_reader capabilities base smoothing priors pseudo_row categorical binned "
-    "bernoulli beta exponential gamma gaussian geometric kernel laplace lognormal multinomial negative_binomial "
-    "poisson vonmises zero_inflated_poisson complement odds dirichlet_multinomial text",
+    "families": "left_out counts_left_out readers text_reader capabilities base smoothing priors pseudo_row "
+    "categorical binned bernoulli beta exponential gamma gaussian geometric kernel laplace lognormal multinomial "
+    "negative_binomial poisson vonmises zero_inflated_poisson complement odds dirichlet_multinomial text",
     "model": "settings schema calibration_weights class_prior accumulate fitted encode_rows score",
-    "inference": "scores leave_one_out held_out folds optimise score_blocks column_weights temperature calibration "
-    "em_report em decisions explain intervals linear_form posteriors sampling",
+    "inference": "scores left_out_blocks leave_one_out held_out folds optimise score_blocks column_weights temperature "
+    "calibration em_report em decisions explain intervals linear_form posteriors sampling",
     "selection": "rules density distinct row_scores decide by_score choose waking duplicates mutual_information",
     "estimators": "base constraints fitted_attribute given_parameters mixed_parameters training_rows calibrating "
     "stream learning prediction reliability generative summary words naive_bayes single_family bernoulli_nb "
@@ -134,6 +134,7 @@ SHARED = {
     "__init__",
     "base",
     "capabilities",
+    "counts_left_out",
     "left_out",
     "priors",
     "pseudo_row",

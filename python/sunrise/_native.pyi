@@ -177,7 +177,30 @@ class PolyaWeights:
 class KernelWeights:
     def __init__(self, densities: KernelDensities, weight: Floats) -> None: ...
 
-Weights = DenseWeights | SparseWeights | LevelScores | PolyaWeights | KernelWeights
+class DistanceWeights:
+    def __init__(self, curve: str, base: Floats, anchor: Floats, scale: Floats, power: Floats) -> None: ...
+
+class FactorialWeights:
+    def __init__(
+        self,
+        base: Floats,
+        slope: Floats,
+        shape: Floats,
+        gap: Floats | None,
+        weight: Floats,
+        lows: Integers,
+        sizes: Integers,
+    ) -> None: ...
+
+Weights = (
+    DenseWeights
+    | SparseWeights
+    | LevelScores
+    | PolyaWeights
+    | KernelWeights
+    | DistanceWeights
+    | FactorialWeights
+)
 
 class CellError(ValueError): ...
 class NotCanonical(ValueError): ...

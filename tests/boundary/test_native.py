@@ -73,6 +73,16 @@ POLYA = (
     1.0,
     True,
 )
+DISTANCES = ("log square", WEIGHTS, WEIGHTS / 2, WEIGHTS + 1, -1 - WEIGHTS)
+FACTORIALS = (
+    np.ascontiguousarray(WEIGHTS.T),
+    np.ascontiguousarray(-1 - WEIGHTS.T),
+    np.ascontiguousarray(WEIGHTS.T + 1),
+    np.ascontiguousarray(WEIGHTS.T + 2),
+    np.array([1.0, 0.0, 2.0]),
+    np.array([0, 1, 0]),
+    np.array([1, 4, 0]),
+)
 FOLDS = (False, 0.0, math.inf, [(1.0, 0.0), (-1.0, 0.0)])
 #: Points, weights, offsets, bandwidths, sums of a column and threads: one sum for each class and column.
 POINTS = (np.arange(18.0) % 2, np.ones(18), np.arange(0, 20, 2), np.full(9, 0.5), CLASSES, 2)
@@ -229,6 +239,12 @@ CALLS = {
     "SparseWeights": (made("SparseWeights"), lambda: [*SPARSE_ANCHORED]),
     "LevelScores": (made("LevelScores"), lambda: [*LEVELS]),
     "PolyaWeights": (made("PolyaWeights"), lambda: [*POLYA]),
+    "DistanceWeights": (made("DistanceWeights"), lambda: [*DISTANCES]),
+    "FactorialWeights": (made("FactorialWeights"), lambda: [*FACTORIALS]),
+    "score_distances": (score, scoring(_native.DistanceWeights, X, REAL, DISTANCES)),
+    "score_sparse_distances": (score, scoring(_native.DistanceWeights, CSR, REAL, DISTANCES)),
+    "score_factorials": (score, scoring(_native.FactorialWeights, X, COUNTS, FACTORIALS)),
+    "score_sparse_factorials": (score, scoring(_native.FactorialWeights, CSR, COUNTS, FACTORIALS)),
     "score_dense": (score, scoring(_native.DenseWeights, X, COUNTS, PLAIN)),
     "score_anchored": (score, scoring(_native.DenseWeights, X, REAL, ANCHORED)),
     "score_columns": (

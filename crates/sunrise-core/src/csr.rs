@@ -1,7 +1,8 @@
 //! Sparse matrices (CSR) whose row offsets are valid.
 
-use crate::cells::Cell;
+use crate::cells::{Cell, Matrix, Reading};
 use crate::fault::Fault;
+use std::ops::Range;
 
 /// An integer type that may number columns.
 pub trait Index: Copy + Send + Sync {
@@ -93,5 +94,103 @@ impl<'a, T: Cell, I: Index> Csr<'a, T, I> {
     /// The fault of a column index outside the matrix.
     pub fn outside(&self) -> Fault {
         Fault::shape(format!("the sparse matrix is broken: a column index is not below {}", self.columns))
+    }
+}
+
+/// Sparse rows read as dense ones, for scores that need every cell.
+pub struct Unpacked<'a, T, I> {
+    cells: Csr<'a, T, I>,
+    reading: Reading,
+}
+
+impl<'a, T: Cell, I: Index> Unpacked<'a, T, I> {
+    /// A sparse matrix with the reading of its cells.
+    pub fn new(cells: Csr<'a, T, I>, reading: Reading) -> Self {
+        Unpacked { cells, reading }
+    }
+
+    /// Fills `scratch` with the rows.
+    fn unpack<U: Copy>(
+        &self,
+        rows: Range<usize>,
+        scratch: &mut Vec<U>,
+        zero: U,
+        read: impl Fn(T, usize, usize) -> Result<U, Fault>,
+    ) -> Result<(), Fault> {
+        let columns = self.cells.columns();
+        scratch.clear();
+        scratch.resize(rows.len() * columns, zero);
+        for (k, r) in rows.enumerate() {
+            let (indices, cells) = self.cells.canonical_row(r)?;
+            for (j, &cell) in indices.iter().zip(cells) {
+                scratch[k * columns + j.at()] = read(cell, r, j.at())?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl<T: Cell, I: Index> Matrix for Unpacked<'_, T, I> {
+    fn rows(&self) -> usize {
+        self.cells.rows()
+    }
+
+    fn columns(&self) -> usize {
+        self.cells.columns()
+    }
+
+    fn reading(&self) -> Reading {
+        self.reading
+    }
+
+    fn number(&self, r: usize, j: usize) -> f64 {
+        let (indices, cells) = self.cells.row(r);
+        indices.iter().position(|k| k.at() == j).map_or(0.0, |at| cells[at].number())
+    }
+
+    fn find_fault(&self, rows: Range<usize>) -> Result<(), Fault> {
+        for row in rows {
+            for column in 0..self.columns() {
+                let value = self.number(row, column);
+                if let Some(what) = self.reading.fault(value) {
+                    return Err(Fault::Cell { what, row, column, value });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn numbers<'s>(&'s self, rows: Range<usize>, scratch: &'s mut Vec<f64>) -> Result<&'s [f64], Fault> {
+        let zero = self.reading.read(0.0);
+        self.unpack(rows, scratch, zero, |cell, _, _| Ok(self.reading.read(cell.number())))?;
+        Ok(scratch)
+    }
+
+    fn codes<'s>(&'s self, rows: Range<usize>, scratch: &'s mut Vec<i64>) -> Result<&'s [i64], Fault> {
+        self.unpack(rows, scratch, 0, |cell, row, column| {
+            cell.code().map_err(|what| Fault::Cell { what, row, column, value: cell.number() })
+        })?;
+        Ok(scratch)
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::fault::CellFault;
+
+    #[test]
+    fn unpacked_rows_hold_their_zeros_and_refuse_cells_outside_the_support() {
+        let csr = Csr::new(&[2.0, f64::NAN, -3.0], &[1_i32, 0, 2], &[0, 1, 3], 3).unwrap();
+        let rows = Unpacked::new(csr, Reading { lowest: 0.0, ..Reading::REAL });
+        let mut scratch = Vec::new();
+        let numbers = rows.numbers(0..2, &mut scratch).unwrap();
+        assert_eq!(numbers[..3], [0.0, 2.0, 0.0]);
+        assert!(numbers[3].is_nan() && numbers[4..] == [0.0, -3.0]);
+        assert_eq!(rows.find_fault(0..1), Ok(()));
+        let fault = Fault::Cell { what: CellFault::Below, row: 1, column: 2, value: -3.0 };
+        assert_eq!(rows.find_fault(0..2), Err(fault));
+        assert_eq!(rows.codes(0..1, &mut Vec::new()).unwrap(), [0, 2, 0]);
     }
 }

@@ -2,9 +2,9 @@
 //!
 //! This crate does not know families of distributions. Accumulating routines add up terms of the cells per class
 //! ([`sums`], [`moments`], [`counts`], [`row_counts`]); scoring routines are their transposes ([`dense_linear`],
-//! [`linear`], [`composition`], [`table`], [`polya`], [`density`]), driven block by block by [`score`]. [`text`] counts
-//! words. Tasks depend on shapes only and their results are combined in order, so every result has the same bits for any
-//! number of threads.
+//! [`linear`], [`composition`], [`table`], [`polya`], [`distance`], [`rising`], [`density`]), driven block by block by
+//! [`score`]. [`text`] counts words. Tasks depend on shapes only and their results are combined in order, so every result
+//! has the same bits for any number of threads.
 #![forbid(unsafe_code)]
 
 pub mod cells;
@@ -14,6 +14,7 @@ pub mod counts;
 pub mod csr;
 pub mod dense_linear;
 pub mod density;
+pub mod distance;
 pub mod fault;
 pub mod gamma;
 pub mod gather;
@@ -22,11 +23,13 @@ pub mod lanes;
 pub mod leave_one_out;
 pub mod linear;
 pub mod log_odds;
+pub mod logarithm;
 pub mod loss;
 pub mod moments;
 pub mod normalise;
 pub mod parallel;
 pub mod polya;
+pub mod rising;
 pub mod row_counts;
 pub mod rows;
 pub mod score;

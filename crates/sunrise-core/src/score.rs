@@ -34,6 +34,11 @@ pub(crate) const PART: usize = 64;
 /// Cells and scores of the rows that are added at a time.
 const CACHED: usize = 1 << 17;
 
+/// Rows that are read at a time, so that wide sparse rows need little memory as dense ones.
+pub(crate) fn step(columns: usize) -> usize {
+    ((1 << 20) / columns.max(1)).clamp(1, PART)
+}
+
 /// Work below which starting a thread costs more than it saves.
 const SMALL: usize = 1 << 18;
 

@@ -9,6 +9,7 @@ mod arrow;
 mod calibration;
 mod cells;
 mod columns;
+mod curves;
 mod density;
 mod log_odds;
 mod objects;
@@ -119,6 +120,8 @@ fn _native(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<weights::LevelScores>()?;
     m.add_class::<weights::PolyaWeights>()?;
     m.add_class::<weights::KernelWeights>()?;
+    m.add_class::<curves::DistanceWeights>()?;
+    m.add_class::<curves::FactorialWeights>()?;
     m.add_function(wrap_pyfunction!(score::score, m)?)?;
     m.add_function(wrap_pyfunction!(score::normalise, m)?)?;
     m.add_function(wrap_pyfunction!(calibration::leave_one_out_scores, m)?)?;

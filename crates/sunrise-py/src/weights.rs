@@ -4,17 +4,21 @@
 //! keep references to the arrays, never copies: tables of words x classes are large.
 
 use crate::cells::{dispatch, slice, Cells, Reading};
+use crate::curves::{BorrowedDistances, BorrowedFactorials, DistanceWeights, FactorialWeights};
 use crate::density::KernelDensities;
 use numpy::{Element, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use std::sync::{Arc, OnceLock};
 use sunrise_core::composition::{Composition as CoreComposition, Tables};
+use sunrise_core::csr::Unpacked;
 use sunrise_core::dense_linear::{DenseLinear, Weights};
 use sunrise_core::density::DensityScorer;
+use sunrise_core::distance::DenseDistances;
 use sunrise_core::fault::Fault;
 use sunrise_core::linear::{ColumnWeights, SparseLinear};
 use sunrise_core::polya::{Concentrations, DensePolya, SparsePolya};
+use sunrise_core::rising::DenseFactorials;
 use sunrise_core::score::Scorer;
 use sunrise_core::table::{DenseTable, Levels, SparseTable};
 
@@ -26,27 +30,27 @@ fn slice_option<'a>(array: &'a Option<Matrix<'_>>) -> PyResult<Option<&'a [f64]>
 }
 
 /// A vector that a class keeps. Its type is checked at every use, because Python may change dtype and shape in place.
-struct Vector(Py<PyAny>);
+pub struct Vector(Py<PyAny>);
 
 /// A matrix that a class keeps, checked like [`Vector`].
-struct Table(Py<PyAny>);
+pub struct Table(Py<PyAny>);
 
 impl Vector {
-    fn keep<T: Element>(array: PyReadonlyArray1<'_, T>) -> Self {
+    pub fn keep<T: Element>(array: PyReadonlyArray1<'_, T>) -> Self {
         Vector(array.as_any().clone().unbind())
     }
 
-    fn borrow<'py, T: Element>(&self, py: Python<'py>) -> PyResult<PyReadonlyArray1<'py, T>> {
+    pub fn borrow<'py, T: Element>(&self, py: Python<'py>) -> PyResult<PyReadonlyArray1<'py, T>> {
         self.0.bind(py).extract()
     }
 }
 
 impl Table {
-    fn keep(array: Matrix<'_>) -> Self {
+    pub fn keep(array: Matrix<'_>) -> Self {
         Table(array.as_any().clone().unbind())
     }
 
-    fn borrow<'py>(&self, py: Python<'py>) -> PyResult<Matrix<'py>> {
+    pub fn borrow<'py>(&self, py: Python<'py>) -> PyResult<Matrix<'py>> {
         self.0.bind(py).extract()
     }
 }
@@ -277,6 +281,8 @@ enum Borrowed<'py> {
         weight: f64,
         moderate: bool,
     },
+    Distance(BorrowedDistances<'py>),
+    Factorial(BorrowedFactorials<'py>, Bound<'py, FactorialWeights>),
     Kernel {
         densities: Bound<'py, KernelDensities>,
         weight: PyReadonlyArray1<'py, f64>,
@@ -334,6 +340,12 @@ impl<'py> Borrowed<'py> {
                 weight: w.weight,
                 moderate: w.moderate,
             });
+        }
+        if let Ok(weights) = weights.cast::<DistanceWeights>() {
+            return Ok(Borrowed::Distance(BorrowedDistances::of(weights.get(), py)?));
+        }
+        if let Ok(weights) = weights.cast::<FactorialWeights>() {
+            return Ok(Borrowed::Factorial(BorrowedFactorials::of(weights.get(), py)?, weights.clone()));
         }
         if let Ok(weights) = weights.cast::<KernelWeights>() {
             let w = weights.get();
@@ -431,6 +443,19 @@ impl Block<'_> {
                     dense => boxed(DensePolya::new(dense, concentrations)),
                     sparse => boxed(SparsePolya::new(sparse, reading, concentrations)))
             }
+            Borrowed::Distance(distances) => {
+                let distances = distances.core()?;
+                dispatch!(cells, reading, KeepGil,
+                    dense => boxed(DenseDistances::new(dense, distances)),
+                    sparse => boxed(DenseDistances::new(Box::new(Unpacked::new(sparse, reading)), distances)))
+            }
+            Borrowed::Factorial(factorials, weights) => {
+                let (factorials, scores) = (factorials.core()?, weights.get().scores());
+                let score = |counts| boxed(DenseFactorials::new(counts, factorials, scores));
+                dispatch!(cells, reading, KeepGil,
+                    dense => score(dense),
+                    sparse => score(Box::new(Unpacked::new(sparse, reading))))
+            }
             Borrowed::Kernel { densities, weight } => {
                 let (densities, weight) = (densities.get().core(), slice(weight)?);
                 dispatch!(cells, reading, KeepGil,
@@ -446,6 +471,8 @@ impl Block<'_> {
             Borrowed::Dense { constant, .. } | Borrowed::Sparse { constant, .. } => constant.len(),
             Borrowed::Levels { classes, .. } => *classes,
             Borrowed::Polya { total, .. } => total.len(),
+            Borrowed::Distance(distances) => distances.classes(),
+            Borrowed::Factorial(factorials, _) => factorials.classes(),
             Borrowed::Kernel { densities, .. } => densities.get().core().classes(),
         }
     }

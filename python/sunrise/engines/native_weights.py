@@ -10,9 +10,11 @@ import numpy as np
 
 from sunrise import _native
 from sunrise._common.arrays import Floats
+from sunrise.forms.distance import Distance
 from sunrise.forms.kernel_density import Density
 from sunrise.forms.linear import Linear
 from sunrise.forms.polya import Polya
+from sunrise.forms.rising import Rising
 from sunrise.forms.table import Table
 
 Weights = (
@@ -21,7 +23,12 @@ Weights = (
     | _native.LevelScores
     | _native.PolyaWeights
     | _native.KernelWeights
+    | _native.DistanceWeights
+    | _native.FactorialWeights
 )
+
+#: Counts of a column, and scores of all columns, that are computed in advance at the most.
+MOST_COUNTS, MOST_SCORES = 1 << 11, 1 << 17
 
 
 def dense_weights(form: Linear) -> _native.DenseWeights:
@@ -93,6 +100,26 @@ def polya_weights(form: Polya) -> _native.PolyaWeights:
     )
 
 
+def distance_weights(form: Distance) -> _native.DistanceWeights:
+    """Return the parts of a distance form, classes x columns."""
+    parts = (form.base, form.anchor, form.scale, form.power)
+    return _native.DistanceWeights(form.curve, *map(np.ascontiguousarray, parts))
+
+
+def factorial_weights(form: Rising) -> _native.FactorialWeights:
+    """Return the parts of a rising form, columns x classes, and the usual counts to score in advance."""
+    base, slope, shape = (np.ascontiguousarray(part.T) for part in (form.base, form.slope, form.shape))
+    gap = None if form.gap is None else np.ascontiguousarray(form.gap.T)
+    least, largest = form.usual
+    most = min(MOST_COUNTS, MOST_SCORES // max(1, base.size))
+    usual = np.nan_to_num(largest - least) + 1.0
+    # A table that holds few of the usual counts costs more than it saves.
+    sizes = np.where(usual > 8.0 * most, 0.0, np.minimum(usual, most))
+    lows = np.clip(np.nan_to_num(least), 0.0, 2.0**52)
+    rest = np.ascontiguousarray(form.weight), lows.astype(np.int64), sizes.astype(np.int64)
+    return _native.FactorialWeights(base, slope, shape, gap, *rest)
+
+
 def kernel_weights(form: Density) -> _native.KernelWeights:
     """Return the tabulated densities and the weights of the columns."""
     return _native.KernelWeights(form.native(1), np.where(form.known, form.weight, 0.0))
@@ -103,6 +130,8 @@ MAKE_WEIGHTS: dict[str, Callable[[Any], Weights]] = {
     "sparse": sparse_weights,
     "table": level_scores,
     "polya": polya_weights,
+    "distance": distance_weights,
+    "rising": factorial_weights,
     "kernel": kernel_weights,
 }
 

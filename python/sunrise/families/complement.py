@@ -9,6 +9,7 @@ import numpy as np
 
 from sunrise._common.arrays import Codes, Floats, Mask
 from sunrise.families.base import Family
+from sunrise.families.counts_left_out import CountsWithoutRows
 from sunrise.families.left_out import Cells, RowsLeftOut
 from sunrise.families.multinomial import complete_counts, log_shares, removes_too_much, score_without_counts
 from sunrise.families.smoothing import Smoothed
@@ -26,6 +27,13 @@ class ComplementParams(NamedTuple):
     log_theta: Floats
     weights: Floats
     known: Mask
+
+
+def sums_of_others(stats: Sums) -> Sums:
+    """Sums of all classes but one, for every class."""
+    weight = stats.observed_weight
+    weight = weight if weight.shape[1] == 1 else complement_sum(weight)
+    return Sums(complement_sum(stats.rows.astype(float)).astype(np.int64), weight, complement_sum(stats.x))
 
 
 @dataclass(frozen=True)
@@ -49,15 +57,12 @@ class Complement(Smoothed, Family):
 
     def params(self, stats: Sums, class_weight: Floats) -> ComplementParams:
         """Weights: minus the log shares of the other classes, or with `norm` the log shares divided by their sum."""
-        known = stats.known
-        weight = stats.observed_weight
-        weight = weight if weight.shape[1] == 1 else complement_sum(weight)
-        pooled = Sums(
-            complement_sum(stats.rows.astype(float)).astype(np.int64), weight, complement_sum(stats.x)
+        return self._params_of_counts(
+            complete_counts(sums_of_others(stats), complement_sum(class_weight)), stats.known
         )
-        log_theta = log_shares(
-            complete_counts(pooled, complement_sum(class_weight)), self.alpha, known, self.estimate
-        )
+
+    def _params_of_counts(self, counts: Floats, known: Mask) -> ComplementParams:
+        log_theta = log_shares(counts, self.alpha, known, self.estimate)
         log_known = np.where(known, log_theta, 0.0)
         if not self.norm:
             return ComplementParams(log_theta, -log_known, known)
@@ -72,8 +77,27 @@ class Complement(Smoothed, Family):
     def left_out(self, stats: Sums, params: Any, row_weight: Floats | None) -> RowsLeftOut:
         """Subtract a row from the weights of every class except its own."""
         return RowsLeftOut(
-            lambda block, y, w, n: self._score_without(stats, Cells.stored(block), y, w), all_classes=True
+            lambda block, y, w, n: self._score_without(stats, Cells.stored(block), y, w),
+            all_classes=True,
+            score_rows=lambda x, class_weight, y, w: self._score_rows_without(stats, x, class_weight, y, w),
         )
+
+    def _score_rows_without(
+        self, stats: Sums, x: Floats, class_weight: Floats, y: Codes, w: Floats
+    ) -> tuple[Floats, Floats]:
+        """Scores with the row's counts subtracted from every class but its own, for any estimate and missing cells."""
+        left, others, weight = (
+            CountsWithoutRows(stats, x, y, w),
+            sums_of_others(stats),
+            complement_sum(class_weight),
+        )
+
+        def form_of(k: int) -> Linear:
+            counts = left.of_class(others, weight, k, y != k)
+            family = self.with_settings(alpha=self.alpha.of_class(k))
+            return self.form(family._params_of_counts(counts, stats.known))
+
+        return left.scores(len(stats.x), form_of)
 
     def _score_without(self, stats: Sums, rows: Cells, y: Codes, w: Floats) -> Floats | None:
         """Scores with the row's counts subtracted from every other class: rows x classes, NaN for its own class.

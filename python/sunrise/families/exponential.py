@@ -12,8 +12,8 @@ from sunrise.families.base import Family, Problem
 from sunrise.families.capabilities import Conjugate
 from sunrise.families.priors import SMALLEST_SUM, TwoParameterPrior, overflow_problem, stack_draws
 from sunrise.forms.base import Form
+from sunrise.forms.distance import Distance
 from sunrise.forms.linear import Linear
-from sunrise.forms.pointwise import Pointwise
 from sunrise.numerics.conjugate import Gamma
 from sunrise.numerics.quadrature import CUTS
 from sunrise.numerics.special import log
@@ -107,17 +107,8 @@ class Exponential(TwoParameterPrior, Conjugate, Family):
         """log rate - rate x; the log density of a Lomax distribution with estimate="predictive"."""
         if (rates := params.posterior) is not None:
             a, b = (np.where(params.known, part, 1.0) for part in (rates.shape, rates.rate))
-
-            def lomax(x: Floats) -> Floats:
-                with np.errstate(over="ignore"):
-                    ratio = x / b
-                far = np.isinf(ratio)  # log(1 + x / b) is log(x) - log(b) there
-                log_ratio = np.where(
-                    far, np.log(np.where(far, x, 1.0)) - np.log(b), np.log1p(np.where(far, 1.0, ratio))
-                )
-                return np.where(params.known, np.log(a) - np.log(b) - (a + 1.0) * log_ratio, 0.0)
-
-            return Pointwise(lomax)
+            base = np.log(a) - np.log(b)
+            return Distance.of_columns("log", base, np.array(0.0), 1.0 / b, -(a + 1.0), params.known)
         return Linear(
             base=np.where(params.known, log(params.rate), 0.0), x=np.where(params.known, -params.rate, 0.0)
         )

@@ -13,10 +13,10 @@ from sunrise.families.capabilities import Candidate, Conjugate
 from sunrise.families.priors import TwoParameterPrior, stack_draws
 from sunrise.forms.base import Form
 from sunrise.forms.linear import Linear
-from sunrise.forms.pointwise import Pointwise
+from sunrise.forms.rising import Rising, usual_counts
 from sunrise.numerics.conjugate import Beta
 from sunrise.numerics.quadrature import MOST_COUNTS
-from sunrise.numerics.special import log, log_rising
+from sunrise.numerics.special import log
 from sunrise.statistics.sums import Sums
 from sunrise.statistics.support import WHOLE_COUNTS, Support
 from sunrise.statistics.terms import X
@@ -81,14 +81,14 @@ class Geometric(TwoParameterPrior, Conjugate, Candidate, Family):
         """log p + x log(1 - p); the log probability of a beta-geometric with estimate="predictive"."""
         if (p := params.posterior) is not None:
             a, b = (np.where(params.known, part, 1.0) for part in (p.a, p.b))
-
-            def beta_geometric(x: Floats) -> Floats:
-                # Two ways to write one ratio of gamma functions: each is accurate where the other cancels.
-                short = log_rising(b, x) - log_rising(a + b, x + 1.0)
-                long = log_rising(b, a) - log_rising(b + x, a + 1.0)
-                return np.where(params.known, np.log(a) + np.where(x <= a, short, long), 0.0)
-
-            return Pointwise(beta_geometric)
+            return Rising(
+                base=np.log(a) - np.log(a + b),
+                slope=np.zeros_like(a),
+                shape=b,
+                gap=a + 1.0,
+                weight=params.known.astype(float),
+                usual=usual_counts(b / a, 2.0 * b / a),
+            )
         return Linear(
             base=np.where(params.known, params.log_p, 0.0), x=np.where(params.known, params.log_q, 0.0)
         )

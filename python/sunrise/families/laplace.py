@@ -13,7 +13,7 @@ from sunrise.families.capabilities import Candidate
 from sunrise.families.left_out import CellsLeftOut
 from sunrise.families.priors import missing_maximum_problem
 from sunrise.forms.base import Form
-from sunrise.forms.pointwise import Pointwise
+from sunrise.forms.distance import Distance
 from sunrise.numerics.quadrature import CUTS
 from sunrise.statistics.empirical import Run, Values
 from sunrise.statistics.support import REAL, Support
@@ -136,8 +136,7 @@ class Laplace(Candidate, Family):
     def form(self, params: LaplaceParams) -> Form:
         """- log(2 scale) - |x - median| / scale."""
         median, scale, known = params
-        base = -np.log(2.0 * scale)
-        return Pointwise(lambda x: np.where(known, base - np.abs(x - median) / scale, 0.0))
+        return Distance.of_columns("line", -np.log(2.0 * scale), median, 1.0 / scale, np.array(-1.0), known)
 
     def kept(self, stats: Values, j: int) -> str:
         """What the model keeps of column j."""
@@ -172,7 +171,9 @@ class Laplace(Candidate, Family):
         """Log density of every cell for its own class without itself; NaN where nothing is left."""
         scores = np.full(len(x), np.nan)
         fitted = stats.weight_at(x, c, j) >= (1.0 - 1e-9) * w
-        prior = np.broadcast_to(self.prior.scale, stats.rows.shape)
+        prior, medians = (
+            np.broadcast_to(part, stats.rows.shape) for part in (self.prior.scale, self.prior.median)
+        )
         rows = 0.0 if self.estimate == "mle" else 1.0
         place = np.asarray(j) * stats.n_classes + c
         for at in np.unique(place[fitted]).tolist():
@@ -184,6 +185,9 @@ class Laplace(Candidate, Family):
             median, deviation, n = median_and_deviation(stats.run(of_class, column), x[own], w[own])
             with np.errstate(divide="ignore", invalid="ignore"):
                 scale = (deviation + rows * prior[of_class, column]) / (n + rows)
+                # Without another cell the class has the median and the scale of the column.
+                scale = np.where(n > 0, scale, prior[of_class, column])
+                median = np.where(n > 0, median, medians[of_class, column])
                 log_density = -np.log(2.0 * scale) - np.abs(x[own] - median) / scale
             scores[own] = np.where(scale > 0, log_density, np.nan)
         return scores

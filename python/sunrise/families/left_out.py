@@ -43,12 +43,16 @@ class RowsLeftOut:
 
     `score(block, y, w, n_threads)` returns the scores of sparse rows with the row removed: one number per row for its
     own class, or rows x classes with `all_classes`, where NaN means unchanged. It is +inf for a row that was never
-    fitted; None if rows have to be removed from the statistics one by one.
+    fitted; None if cells are missing, or where only `score_rows` knows the scores.
     """
 
     score: Callable[[SparseBlock, Codes, Floats, int], Floats | None]
     #: True if a row takes part in the parameters of other classes than its own.
     all_classes: bool = False
+    #: Scores of rows with missing cells, rows x columns, given the weights of the classes, and the classes and weights
+    #: of the rows: rows x classes, NaN where a row has to be removed from the statistics by itself; and the numbers of
+    #: impossible cells.
+    score_rows: Callable[[Floats, Floats, Codes, Floats], tuple[Floats, Floats]] | None = None
 
 
 class Cells(NamedTuple):
@@ -103,6 +107,35 @@ def score_without_cells(family: Family, stats: Any, x: Floats, c: Codes, j: Posi
     if form.impossible is not None:
         unknown |= (form.impossible.cells(views)[0, 0] != 0).reshape(len(x), -1).any(axis=1)
     return np.where(unknown, np.nan, scores)
+
+
+def score_classes_without_cells(
+    family: Family, stats: Any, x: Floats, c: Codes, j: Positions, w: Floats
+) -> Floats:
+    """Score cells by all classes, with parameters derived from the statistics of their column less the cell.
+
+    The arguments are those of `score_without_cells`; cells x classes. It also knows the scores where a class has no
+    other cell in the column, or where a class never saw the column. NaN where the cell was never fitted, or where a
+    density is infinite.
+    """
+    if len(x) == 0:
+        return np.empty((0, len(stats.rows)))
+    views = family.fit_support.views_of(x[:, None])
+    own, n_views = stats.without_cells(views, c, j, w), views.shape[1]
+    columns = (j[:, None] * n_views + np.arange(n_views)).ravel()
+    rest = stats.select_columns(columns).with_cells(own, np.repeat(c, n_views))
+    single = family.select_columns(j.tolist())
+    with np.errstate(invalid="ignore", divide="ignore"):  # cells that were never fitted show as NaN
+        form = single.form(single.params(rest, np.ones(len(rest.rows))))
+        cells = family.support.views_of(x[:, None]).reshape(1, -1)
+        scores = form.finite.cells(cells)[0].reshape(len(rest.rows), len(x), -1).sum(axis=2)
+    unknown = (own.rows[0, ::n_views] < 0) | ~np.broadcast_to(family.is_attainable(own), len(x))
+    unknown |= np.isnan(own.x2 if hasattr(own, "x2") else own.x).reshape(len(x), -1).any(axis=1)
+    if form.impossible is not None:
+        count = form.impossible.cells(cells)[0].reshape(scores.shape[0], len(x), -1).sum(axis=2)
+        scores = np.where(count > 0, -np.inf, scores)
+        unknown |= (count < 0).any(axis=0)
+    return np.where(unknown, np.nan, scores).T
 
 
 def score_sparse_rows(

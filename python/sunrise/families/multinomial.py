@@ -12,6 +12,7 @@ from sunrise._common.arrays import Codes, Floats, Integers, Mask
 from sunrise.data.profile import ColumnProfile
 from sunrise.families.base import Family
 from sunrise.families.capabilities import Candidate, Conjugate
+from sunrise.families.counts_left_out import CountsWithoutRows
 from sunrise.families.left_out import Cells, RowsLeftOut
 from sunrise.families.priors import stack_draws
 from sunrise.families.smoothing import Alpha, Smoothed
@@ -164,13 +165,33 @@ class Multinomial(Smoothed, Conjugate, Candidate, Family):
     def params(self, stats: Sums, class_weight: Floats) -> MultinomialParams:
         """Log shares of the columns."""
         counts = complete_counts(stats, class_weight)
-        log_theta = log_shares(counts, self.alpha, stats.known, self.estimate)
+        params = self._params_of_counts(counts, stats.known)
+        return params._replace(mean_total=mean_totals(stats, counts, class_weight))
+
+    def _params_of_counts(self, counts: Floats, known: Mask) -> MultinomialParams:
+        log_theta = log_shares(counts, self.alpha, known, self.estimate)
         predictive = Dirichlet(counts + self.alpha.value) if self.estimate == "predictive" else None
-        return MultinomialParams(log_theta, stats.known, predictive, mean_totals(stats, counts, class_weight))
+        return MultinomialParams(log_theta, known, predictive)
 
     def left_out(self, stats: Sums, params: Any, row_weight: Floats | None) -> RowsLeftOut:
         """Subtract the counts of a row from the shares of its class."""
-        return RowsLeftOut(lambda block, y, w, n: self._score_without(stats, Cells.stored(block), y, w))
+        return RowsLeftOut(
+            lambda block, y, w, n: self._score_without(stats, Cells.stored(block), y, w),
+            score_rows=lambda x, class_weight, y, w: self._score_rows_without(stats, x, class_weight, y, w),
+        )
+
+    def _score_rows_without(
+        self, stats: Sums, x: Floats, class_weight: Floats, y: Codes, w: Floats
+    ) -> tuple[Floats, Floats]:
+        """Scores with the row subtracted from its class, and from the mean of a column that a class never saw."""
+        left = CountsWithoutRows(stats, x, y, w)
+
+        def form_of(k: int) -> Any:
+            counts = left.of_class(stats, class_weight, k, y == k)
+            family = self.with_settings(alpha=self.alpha.of_class(k))
+            return self.form(family._params_of_counts(counts, stats.known))
+
+        return left.scores(len(stats.x), form_of)
 
     def _score_without(self, stats: Sums, rows: Cells, y: Codes, w: Floats) -> Floats | None:
         """Score each row by its own class with its counts subtracted; None if cells are missing."""

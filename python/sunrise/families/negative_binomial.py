@@ -13,7 +13,7 @@ from sunrise.families.base import Family
 from sunrise.families.capabilities import Candidate
 from sunrise.families.pseudo_row import PseudoRowPrior
 from sunrise.forms.base import Form
-from sunrise.forms.pointwise import Pointwise
+from sunrise.forms.rising import Rising, usual_counts
 from sunrise.numerics.quadrature import MOST_COUNTS
 from sunrise.numerics.special import log_rising
 from sunrise.statistics.sums import Sums
@@ -100,7 +100,13 @@ class NegativeBinomial(PseudoRowPrior, Candidate, Family):
     def form(self, params: NegativeBinomialParams) -> Form:
         """The log probability of a count."""
         mean, size, known = params
-        return Pointwise(lambda x: np.where(known, log_probability(x, mean, size), 0.0))
+        return Rising(
+            base=-size * np.log1p(mean / size),
+            slope=np.log(mean) - np.log(size + mean),
+            shape=size,
+            weight=known.astype(float),
+            usual=usual_counts(mean, np.sqrt(mean + mean * mean / size)),
+        )
 
     def log_prior_density(self, stats: Sums, class_weight: Floats) -> float:
         """Unknown: estimates by the method of moments do not maximise a likelihood."""

@@ -11,10 +11,12 @@ from sunrise import engines
 from sunrise._common.arrays import Codes, Floats, Mask
 from sunrise.data.blocks import SparseBlock
 from sunrise.families.base import Family
+from sunrise.families.counts_left_out import CountsWithoutRows
 from sunrise.families.left_out import RowsLeftOut
 from sunrise.families.multinomial import complete_counts
 from sunrise.families.smoothing import SMALLEST_ALPHA, Smoothed
 from sunrise.forms.linear import Linear
+from sunrise.statistics.base import complement_sum
 from sunrise.statistics.sums import Sums
 from sunrise.statistics.support import COUNTS, Support
 from sunrise.statistics.terms import X
@@ -83,7 +85,29 @@ class Odds(Smoothed, Family):
         def score(block: SparseBlock, y: Codes, w: Floats, n_threads: int) -> Floats | None:
             return self._score_without(stats, params, block, y, w, n_threads)
 
-        return RowsLeftOut(score, all_classes=True)
+        return RowsLeftOut(
+            score,
+            all_classes=True,
+            score_rows=lambda x, class_weight, y, w: self._score_rows_without(stats, x, class_weight, y, w),
+        )
+
+    def _score_rows_without(
+        self, stats: Sums, x: Floats, class_weight: Floats, y: Codes, w: Floats
+    ) -> tuple[Floats, Floats]:
+        """Scores with the row's counts subtracted from every class, for missing cells."""
+        left, known = CountsWithoutRows(stats, x, y, w), stats.known
+        counts = np.stack([left.of_class(stats, class_weight, k, y == k) for k in range(len(stats.x))])
+        others = complement_sum(counts)
+
+        def log_shares(of: Floats) -> Floats:
+            smooth = of + self._positive_alpha
+            return np.asarray(np.log(smooth) - np.log(smooth[:, known].sum(axis=1, keepdims=True)))
+
+        def form_of(k: int) -> Linear:
+            log_odds = log_shares(counts[k]) - (log_shares(others[k]) if len(counts) > 1 else 0.0)
+            return Linear(x=np.where(known, log_odds, 0.0))
+
+        return left.scores(len(counts), form_of)
 
     def _score_without(
         self, stats: Sums, params: OddsParams, block: SparseBlock, y: Codes, w: Floats, n_threads: int

@@ -15,10 +15,10 @@ from sunrise.families.capabilities import Candidate, Conjugate
 from sunrise.families.priors import TwoParameterPrior, stack_draws
 from sunrise.forms.base import Form
 from sunrise.forms.linear import Linear
-from sunrise.forms.pointwise import Pointwise
+from sunrise.forms.rising import Rising, usual_counts
 from sunrise.numerics.conjugate import Gamma
 from sunrise.numerics.quadrature import MOST_COUNTS
-from sunrise.numerics.special import log, log_rising
+from sunrise.numerics.special import log
 from sunrise.statistics.sums import Sums
 from sunrise.statistics.support import WHOLE_COUNTS, Support
 from sunrise.statistics.terms import LOG_FACTORIAL, X
@@ -104,12 +104,14 @@ class Poisson(TwoParameterPrior, Conjugate, Candidate, Family):
         """x log rate - rate; the log probability of a negative binomial with estimate="predictive"."""
         if (rates := params.posterior) is not None:
             a, b = (np.where(params.known, part, 1.0) for part in (rates.shape, rates.rate))
-
-            def negative_binomial(x: Floats) -> Floats:
-                cells = log_rising(a, x) - a * np.log1p(1.0 / b) - x * np.log1p(b)
-                return np.where(params.known, cells, 0.0)
-
-            return Pointwise(negative_binomial)
+            spread = np.sqrt(a / b * (1.0 + 1.0 / b))
+            return Rising(
+                base=-a * np.log1p(1.0 / b),
+                slope=-np.log1p(b),
+                shape=a,
+                weight=params.known.astype(float),
+                usual=usual_counts(a / b, spread),
+            )
         return Linear(
             base=np.where(params.known, -params.rate, 0.0), x=np.where(params.known, log(params.rate), 0.0)
         )

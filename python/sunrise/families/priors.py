@@ -16,7 +16,7 @@ import numpy as np
 from sunrise._common.arrays import Floats, Mask
 from sunrise.families.base import Problem
 from sunrise.families.left_out import CellsLeftOut, score_without_cells
-from sunrise.forms.pointwise import Pointwise
+from sunrise.forms.distance import Distance
 from sunrise.forms.removal import Removal
 from sunrise.numerics.evidence import strongest
 from sunrise.numerics.normal_inverse_gamma import NormalInverseGamma
@@ -175,10 +175,11 @@ def sample_moments_removal(
     return Removal.of(stats.mean, var, stretch, w * stretch / ((rest + laplace) * var), known)
 
 
-def student_t_form(posterior: NormalInverseGamma, known: Mask) -> Pointwise:
+def student_t_form(posterior: NormalInverseGamma, known: Mask) -> Distance:
     """Posterior predictive form (Student's t): mean and variance are integrated out."""
     proper = posterior.each(lambda a: np.where(known, a, 1.0))
-    return Pointwise(lambda x: np.where(known, proper.log_predictive(x), 0.0))
+    at_mean, width = proper.log_predictive(proper.m), proper.predictive_width
+    return Distance.of_columns("log square", at_mean, proper.m, 1.0 / width, -(proper.a + 0.5), known)
 
 
 def stack_draws(draws: Floats) -> Floats:

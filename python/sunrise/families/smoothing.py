@@ -80,6 +80,11 @@ class Alpha:
         """Apply a function to the array of alphas; a single number stays."""
         return replace(self, value=change(self.value)) if isinstance(self.value, np.ndarray) else self
 
+    def of_class(self, k: int) -> Alpha:
+        """The alphas of class k, in an array with one row where they differ by class."""
+        by_class = np.ndim(self.value) == 2 and len(self.value) > 1
+        return replace(self, value=self.value[k : k + 1]) if by_class else self
+
     def check(self, n_columns: int) -> None:
         """Raise if an array does not have one alpha per column."""
         shape = np.shape(self.value)

@@ -88,7 +88,8 @@ class ZeroInflatedPoisson(PseudoRowPrior, Candidate, Family):
     def is_attainable(self, stats: Sums) -> Mask:
         """Zeros are at most all cells, and every other cell adds at least 1 to the sum."""
         mean, zeros = stats.mean[0, ::2], stats.mean[0, 1::2]
-        return np.asarray((zeros <= 1.0 + 1e-9) & (mean + zeros >= 1.0 - 1e-9) | (stats.rows[0].max() == 0))
+        empty = np.broadcast_to(stats.rows, stats.x.shape)[0, ::2] == 0
+        return np.asarray((zeros <= 1.0 + 1e-9) & (mean + zeros >= 1.0 - 1e-9) | empty)
 
     def params(self, stats: Sums, class_weight: Floats) -> ZeroInflatedPoissonParams:
         """The rate from the mean of the positive counts, the additional zeros from the share of all zeros."""

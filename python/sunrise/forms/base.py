@@ -17,7 +17,7 @@ from sunrise._common.arrays import Floats, Mask
 class Form(Protocol):
     """The interface that the engines, the explanations and the linear form use."""
 
-    #: Selects the native scoring function: linear, table, polya, kernel or pointwise.
+    #: Selects the native scoring function: linear, table, polya, distance, rising, kernel or pointwise.
     kind: ClassVar[str]
 
     @property
@@ -62,6 +62,25 @@ class Readable:
     def readable(self) -> Self:
         """The form itself."""
         return self
+
+
+class NotLinear:
+    """A form that is not a weighted sum of features."""
+
+    def weights(self, centre: Floats) -> tuple[Floats, Floats]:
+        """Raise: the form is not linear."""
+        raise ValueError(
+            'a density with integrated parameters (estimate="predictive"), with absolute deviations (Laplace) or with '
+            'an estimated size (negative binomial) has no linear form. Use estimate="mean", or another family.'
+        )
+
+    def features(self, x: Any, centre: Floats) -> Any:
+        """Raise: the form is not linear."""
+        return self.weights(centre)
+
+    def feature_names(self, columns: list[str]) -> list[str]:
+        """Return an empty list: the form is not linear."""
+        return []
 
 
 def apply_weight(part: Floats, weight: Floats | float) -> Floats:

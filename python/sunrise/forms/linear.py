@@ -28,7 +28,7 @@ class Composition:
 
     def weights(self, observed: Mask) -> Floats:
         """Return the weight of every cell, rows x classes x columns, for rows with these observed columns."""
-        theta = np.exp(self.log_theta)[None] * observed[:, None, :]
+        theta = np.exp(self.log_theta) * observed[:, None, :]
         share = theta.sum(axis=2, keepdims=True)
         rescale = np.log(np.where(share > 0, share, 1.0))
         weight = np.where(observed[:, None, :] & np.isfinite(self.log_theta), self.log_theta - rescale, 0.0)
@@ -104,7 +104,7 @@ class Linear(Readable):
     def cells(self, x: Floats) -> Floats:
         """Return the score of every cell, rows x classes x columns; a missing cell (NaN) adds 0."""
         observed = ~np.isnan(x)
-        d = x[:, None, :] - (0.0 if self.anchor is None else self.anchor[None])
+        d = x[:, None, :] - (0.0 if self.anchor is None else self.anchor)
         if self.composition is not None and not observed.all():
             complete = np.all(observed, axis=1, keepdims=True)[:, :, None]
             score = np.where(complete, np.asarray(self.x), self.composition.weights(observed)) * d
@@ -131,6 +131,16 @@ class Linear(Readable):
         if composition is not None:
             composition = replace(composition, weight=composition.weight * float(np.mean(weight)))
         return Linear(base, x, x2, self.anchor, composition)
+
+    def paired(self) -> Linear:
+        """Return the form that scores row i by class i only: its cells are rows x 1 x columns."""
+        base, x, x2, anchor = (
+            None if part is None else part[:, None, :] for part in (self.base, self.x, self.x2, self.anchor)
+        )
+        composition = self.composition
+        if composition is not None:
+            composition = replace(composition, log_theta=composition.log_theta[:, None, :])
+        return Linear(base, x, x2, anchor, composition)
 
     def embed_columns(self, columns: Mask) -> Linear:
         """Return the form for a wider block: its columns are at `columns`, and the other columns score 0."""

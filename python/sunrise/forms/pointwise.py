@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from sunrise._common.arrays import Floats, Mask
-from sunrise.forms.base import Readable, apply_weight
+from sunrise.forms.base import NotLinear, Readable, apply_weight
 
 
 @dataclass(frozen=True, eq=False)
-class Pointwise(Readable):
+class Pointwise(NotLinear, Readable):
     """The score of a cell is `of(x)`, a function from rows x 1 x columns to rows x classes x columns.
 
-    Used for predictive distributions, whose log densities are not weighted sums of terms.
+    Evaluated in Python, so that a new distribution needs no native code.
     """
 
     of: Callable[[Floats], Floats]
@@ -28,7 +28,7 @@ class Pointwise(Readable):
 
     @property
     def finite(self) -> Pointwise:
-        """The form itself: a predictive distribution is positive everywhere."""
+        """The form itself: the function has no infinite values."""
         return self
 
     def cells(self, x: Floats) -> Floats:
@@ -42,18 +42,3 @@ class Pointwise(Readable):
     def times(self, weight: Floats) -> Pointwise:
         """Return the form with column scores multiplied by weights."""
         return replace(self, weight=self.weight * weight)
-
-    def weights(self, centre: Floats) -> tuple[Floats, Floats]:
-        """Raise: the form is not linear."""
-        raise ValueError(
-            'a density with integrated parameters (estimate="predictive") or with absolute deviations (Laplace) has '
-            'no linear form. Use estimate="mean", or another family.'
-        )
-
-    def features(self, x: Any, centre: Floats) -> Any:
-        """Raise: the form is not linear."""
-        return self.weights(centre)
-
-    def feature_names(self, columns: list[str]) -> list[str]:
-        """Return an empty list: the form is not linear."""
-        return []

@@ -63,6 +63,10 @@ class Polya(Readable):
         share = self.concentration / np.where(self.total > 0, self.total, 1.0)[:, None]
         return apply_weight(np.where(self.known, log(share), 0.0), self.weight)
 
+    def paired(self) -> Polya:
+        """Return the form that scores row i by class i only: its cells are rows x 1 x columns."""
+        return replace(self, concentration=self.concentration[:, None, :])
+
     def embed_columns(self, columns: Mask) -> Polya:
         """Return the form for a wider block: its columns are at `columns`, and the other columns score 0."""
         wide, known = np.zeros((len(self.concentration), len(columns))), np.zeros(len(columns), bool)

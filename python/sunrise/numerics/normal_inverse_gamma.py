@@ -118,11 +118,16 @@ class NormalInverseGamma(Conjugate):
         norm = special.gammaln((n + 1.0) / 2.0) - special.gammaln(n / 2.0) - 0.5 * np.log(n * np.pi)
         return np.asarray(np.exp(norm - 0.5 * (n + 1.0) * np.log(1.0 + z * z / n)) / self._scale)
 
+    @property
+    def predictive_width(self) -> Floats:
+        """The distance from the mean at which the predictive density is 2^-(a + 1/2) of its maximum."""
+        return np.sqrt(2.0 * self.b * (self.kappa + 1.0) / self.kappa)
+
     def log_predictive(self, x: Any) -> Floats:
         """Log predictive density of a new cell: Student's t with 2a degrees of freedom."""
-        scale = 2.0 * self.b * (self.kappa + 1.0) / self.kappa
-        norm = log_rising(self.a, np.asarray(0.5)) - 0.5 * np.log(np.pi * scale)
-        z = np.abs(x - self.m) / np.sqrt(scale)
+        width = self.predictive_width
+        norm = log_rising(self.a, np.asarray(0.5)) - 0.5 * np.log(np.pi) - np.log(width)
+        z = np.abs(x - self.m) / width
         far = np.maximum(z, 1e8)  # from here on 1 + z^2 rounds to z^2, and z^2 might overflow
         log_one_plus = np.where(z < far, np.log1p(np.minimum(z, 1e8) ** 2), 2.0 * np.log(far))
         return np.asarray(norm - (self.a + 0.5) * log_one_plus)

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from sunrise._common.arrays import Floats, Integers, Mask, Positions
+from sunrise._common.arrays import Codes, Floats, Integers, Mask, Positions
 
 
 class NeverSeenError(ValueError):
@@ -91,6 +91,20 @@ class Additive:
     @abstractmethod
     def select_classes(self, position: Positions) -> Any:
         """Keep only these classes."""
+
+    def with_cells(self, cells: Any, c: Codes) -> Any:
+        """Replace one class of every column, c, by the statistics `cells` with a single class."""
+        at = c, np.arange(len(c))
+
+        def replaced(name: str) -> Any:
+            wide, own = getattr(self, name), getattr(cells, name)
+            if wide is None or own is None:
+                return None
+            wide = np.array(wide)
+            wide[at] = own[0]
+            return wide
+
+        return replace(self, **{f.name: replaced(f.name) for f in fields(self)})  # type: ignore[type-var, arg-type]
 
     def without_empty(self) -> Any:
         """Drop levels without rows: returns self, because numeric columns have no levels."""
