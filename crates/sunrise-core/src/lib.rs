@@ -1,9 +1,10 @@
 //! The native routines of Sunrise: arrays in, arrays out.
 //!
 //! This crate does not know families of distributions. Accumulating routines add up terms of the cells per class
-//! ([`sums`], [`moments`], [`counts`], [`row_counts`]); scoring routines are their transposes ([`linear`], [`table`],
-//! [`polya`], [`density`]), driven block by block by [`score`]. [`text`] counts words. Tasks depend on shapes only and
-//! their results are combined in order, so every result has the same bits for any number of threads.
+//! ([`sums`], [`moments`], [`counts`], [`row_counts`]); scoring routines are their transposes ([`linear`],
+//! [`sparse_linear`], [`table`], [`polya`], [`density`]), driven block by block by [`score`]. [`text`] counts words.
+//! Tasks depend on shapes only and their results are combined in order, so every result has the same bits for any
+//! number of threads.
 #![forbid(unsafe_code)]
 
 pub mod cells;
@@ -27,6 +28,7 @@ pub mod polya;
 pub mod row_counts;
 pub mod rows;
 pub mod score;
+pub mod sparse_linear;
 pub mod summary;
 pub mod sums;
 pub mod table;

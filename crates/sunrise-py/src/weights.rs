@@ -10,9 +10,10 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use sunrise_core::density::{DensityScorer, DensityWeights};
 use sunrise_core::fault::Fault;
-use sunrise_core::linear::{ColumnWeights, DenseLinear, SparseLinear, Weights};
+use sunrise_core::linear::{DenseLinear, Weights};
 use sunrise_core::polya::{Concentrations, DensePolya, SparsePolya};
 use sunrise_core::score::Scorer;
+use sunrise_core::sparse_linear::{ColumnWeights, SparseLinear};
 use sunrise_core::table::{DenseTable, Levels, SparseTable};
 
 /// A two-dimensional array of floats.
