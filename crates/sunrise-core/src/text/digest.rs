@@ -9,7 +9,8 @@ const KEYS: [u64; 2] = [0x9E37_79B9_7F4A_7C15, 0x6A09_E667_F3BC_C909];
 /// The hash of a text.
 pub fn digest(text: &[u8]) -> u64 {
     let [a, b] = KEYS;
-    let mut hash = a;
+    // Not a, which would cancel below: a product with 0 forgets the other factor.
+    let mut hash = b;
     for part in text.chunks(SHORT) {
         let [low, high] = head(part);
         hash = fold(low ^ hash ^ a, high ^ b).wrapping_add(hash.rotate_left(23));
