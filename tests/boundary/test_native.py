@@ -230,10 +230,11 @@ CALLS = {
         written(_native.count_documents, 4, 5),
         lambda: [CSR, Y, W, CLASSES, np.zeros((CLASSES, 4), np.int64), np.zeros((CLASSES, 4)), 2],
     ),
+    "hash_texts": (_native.hash_texts, lambda: [["a", b"b", None, "\ud800é"], 7, 2]),
     "log_odds": (written(_native.log_odds, 2), lambda: [WEIGHTS + 1, 0.5, np.zeros((COLUMNS, 4)), 2]),
     "log_odds_left_out_sparse": (
         _native.log_odds_left_out,
-        lambda: [CSR, Y, W, WEIGHTS + 9, 0.5, PADDED, np.zeros((COLUMNS, 4)), 2],
+        lambda: [CSR, Y, W, WEIGHTS + 9, 0.5, PADDED, np.zeros((COLUMNS + 1, 8)), 2],
     ),
     "DenseWeights": (made("DenseWeights"), lambda: [*ANCHORED]),
     "SparseWeights": (made("SparseWeights"), lambda: [*SPARSE_ANCHORED]),

@@ -5,11 +5,17 @@ use crate::fault::Fault;
 use std::ops::Range;
 
 /// An integer type that may number columns.
-pub trait Index: Copy + Send + Sync {
+pub trait Index: Copy + PartialOrd + Send + Sync {
     /// The index; a negative one becomes larger than any column.
     fn at(self) -> usize;
     /// Whether all are below a number of columns.
     fn all_below(indices: &[Self], columns: usize) -> bool;
+    /// Whether each is above the one before; all are valid.
+    #[inline(always)]
+    fn ascending(indices: &[Self]) -> bool {
+        // Without a way out of the loop, so that vectors compare them.
+        indices.iter().zip(indices.iter().skip(1)).fold(true, |all, (a, b)| all & (a < b))
+    }
 }
 
 impl Index for i32 {
@@ -85,7 +91,7 @@ impl<'a, T: Cell, I: Index> Csr<'a, T, I> {
         if !I::all_below(indices, self.columns) {
             return Err(self.outside());
         }
-        if indices.windows(2).any(|p| p[0].at() >= p[1].at()) {
+        if !I::ascending(indices) {
             return Err(Fault::NotCanonical);
         }
         Ok((indices, cells))

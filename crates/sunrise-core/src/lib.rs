@@ -2,7 +2,7 @@
 //!
 //! This crate does not know families of distributions. Accumulating routines add up terms of the cells per class
 //! ([`sums`], [`moments`], [`counts`], [`row_counts`]); scoring routines are their transposes ([`dense_linear`],
-//! [`linear`], [`composition`], [`table`], [`polya`], [`distance`], [`rising`], [`density`]), driven block by block by
+//! [`sparse_linear`], [`composition`], [`table`], [`polya`], [`distance`], [`rising`], [`density`]), driven block by block by
 //! [`score`]. [`text`] counts words. Tasks depend on shapes only and their results are combined in order, so every result
 //! has the same bits for any number of threads.
 #![forbid(unsafe_code)]
@@ -21,7 +21,6 @@ pub mod gather;
 pub mod labels;
 pub mod lanes;
 pub mod leave_one_out;
-pub mod linear;
 pub mod log_odds;
 pub mod logarithm;
 pub mod loss;
@@ -33,6 +32,7 @@ pub mod rising;
 pub mod row_counts;
 pub mod rows;
 pub mod score;
+pub mod sparse_linear;
 pub mod summary;
 pub mod sums;
 pub mod table;

@@ -3,7 +3,7 @@
 use crate::cells::Cell;
 use crate::csr::{Csr, Index};
 use crate::fault::{afford, cells, Fault};
-use crate::gather::GROUP;
+use crate::gather::{self, GROUP};
 use crate::lanes::{sum_of, LANES};
 use crate::parallel::{pieces, run};
 use crate::rows::Rows;
@@ -85,34 +85,34 @@ fn others(own: &[f64], rest: &mut [f64]) -> f64 {
     all
 }
 
-/// Fills a table of columns x classes, padded to whole groups of classes, tile by tile.
+/// Fills a table of columns x `stride`, tile by tile; the classes come first in its rows, and zeros behind them.
 ///
 /// The caller allocates the table: large tables are fast only in huge pages, which NumPy requests.
 fn tiled(
     counts: ClassCounts,
     columns: usize,
     table: &mut [f64],
+    stride: usize,
     threads: usize,
     fill: impl Fn(&[f64], &mut [f64], &mut [f64]) + Sync,
 ) -> Result<(), Fault> {
-    let width = counts.classes.div_ceil(GROUP) * GROUP;
-    if table.len() != columns * width {
+    if table.len() != columns * stride {
         return Err(Fault::shape("the table is not columns x classes, the classes padded"));
     }
-    let tasks: Vec<(usize, &mut [f64])> = table.chunks_mut(TILE * 64 * width).enumerate().collect();
+    let tasks: Vec<(usize, &mut [f64])> = table.chunks_mut(TILE * 64 * stride).enumerate().collect();
     run(threads, tasks, |(k, part)| {
         vectorised(
             #[inline(always)]
             || {
-                let (mut own, mut rest) = (vec![0.0; TILE * width], vec![0.0; counts.classes]);
-                for (n, to) in part.chunks_mut(TILE * width).enumerate() {
+                let width = counts.classes;
+                let (mut own, mut rest) = (vec![0.0; TILE * width], vec![0.0; width]);
+                for (n, to) in part.chunks_mut(TILE * stride).enumerate() {
                     let first = (k * 64 + n) * TILE;
-                    let some = first..first + to.len() / width;
+                    let some = first..first + to.len() / stride;
                     counts.gathered(columns, some, width, &mut own);
-                    for (own, to) in own.chunks_exact(width).zip(to.chunks_exact_mut(width)) {
-                        let (to, pad) = to.split_at_mut(counts.classes);
-                        fill(&own[..counts.classes], &mut rest, to);
-                        pad.fill(0.0);
+                    for (own, to) in own.chunks_exact(width).zip(to.chunks_exact_mut(stride)) {
+                        to[width..].fill(0.0);
+                        fill(own, &mut rest, to);
                     }
                 }
             },
@@ -131,11 +131,11 @@ pub fn log_odds(counts: ClassCounts, out: &mut [f64], threads: usize) -> Result<
     let scale: Vec<f64> =
         total.iter().zip(&rest_total).map(|(own, rest)| if alone { 1.0 / own } else { rest / own }).collect();
     let log_scale: Vec<f64> = scale.iter().map(|scale| scale.ln()).collect();
-    tiled(counts, columns, out, threads, |own, rest, to| {
+    tiled(counts, columns, out, gather::stride(counts.classes), threads, |own, rest, to| {
         let all = others(own, rest);
         // Most classes have none of most columns, and all of those have the same to say.
         let nothing = (counts.alpha / if alone { 1.0 } else { all + counts.alpha }).ln();
-        for (c, to) in to.iter_mut().enumerate() {
+        for (c, to) in to[..counts.classes].iter_mut().enumerate() {
             *to = if own[c] == 0.0 {
                 nothing + log_scale[c]
             } else {
@@ -150,7 +150,7 @@ pub fn log_odds(counts: ClassCounts, out: &mut [f64], threads: usize) -> Result<
 ///
 /// The subtraction changes the counts of the own class, and for every other class the counts of its others. Scores are
 /// infinite if a count would become negative. Rows must be canonical; `odds` is the result of [`log_odds`], and `out` is
-/// scratch memory of the same size.
+/// scratch memory for one more row and one more group of classes.
 pub fn left_out_scores<T: Cell, I: Index>(
     x: &Csr<T, I>,
     rows: Rows,
@@ -177,15 +177,15 @@ pub fn left_out_scores<T: Cell, I: Index>(
         vectorised(
             #[inline(always)]
             || {
-                let (mut lost_scores, mut taken) = (LostScores::none(others.width), Vec::new());
+                let mut row = Row::new(others.width);
                 for (r, score) in piece.zip(out.chunks_exact_mut(counts.classes)) {
                     let (indices, values) = x.canonical_row(r)?;
-                    taken.clear();
-                    taken.extend(indices.iter().zip(values).map(|(j, value)| (j.at(), value.number())));
-                    lost_scores.begin(&taken, odds);
+                    let picks = indices.iter().zip(values).map(|(j, value)| (j.at(), value.number()));
+                    row.plain.fill(0.0);
+                    gather::add(odds, picks.clone(), &mut row.plain);
                     match rows.class(r) {
-                        Some((y, w)) => others.score(counts, &taken, y, w, &mut lost_scores, score),
-                        None => score.copy_from_slice(&lost_scores.plain[..counts.classes]),
+                        Some((y, w)) => others.score(counts, picks, y, w, &mut row, score),
+                        None => score.copy_from_slice(&row.plain[..counts.classes]),
                     }
                 }
                 Ok(())
@@ -201,40 +201,73 @@ const DUST: f64 = 1.0 / (1_u64 << 46) as f64;
 
 /// ClassCounts of the others of every class, smoothed.
 struct Others<'a> {
-    /// One over them, columns x classes, rows padded to whole groups.
-    inverse: &'a [f64],
-    /// The largest of them and the next largest, whose the largest is, and that of classes which have no count.
-    extremes: Vec<(f64, f64, usize, f64)>,
+    /// For each column one over them, for all classes, padded to whole groups, and then a group of four: the largest
+    /// and the next largest, whose the largest is, and that of classes which have no count.
+    table: &'a [f64],
+    /// Length of the classes in a row of the table, and of the whole row.
     width: usize,
+    stride: usize,
     /// All counts of each class, and of its others.
     total: Vec<f64>,
     rest_total: Vec<f64>,
 }
 
-/// What a row scores as it is, and what it loses of the scores of the others: a sum for every class, and one that is
-/// the same for all.
-struct LostScores {
+/// What a row takes away from the counts of a column.
+#[derive(Clone, Copy, Default)]
+struct Taken {
+    column: usize,
+    /// The cell, and the cell times the weight of the row.
+    a: f64,
+    taken: f64,
+    /// The count of the row's own class.
+    had: f64,
+    /// One over the others of classes that have no count.
+    common: f64,
+}
+
+/// A row: what it scores as it is, and what it loses of the scores of the others, as a sum for every class and one
+/// that is the same for all.
+struct Row {
     plain: Vec<f64>,
     by_class: Vec<f64>,
     same: f64,
+    /// The cells, by the series that their logarithms need.
+    cells: [Vec<Taken>; 4],
 }
 
-impl LostScores {
-    fn none(width: usize) -> Self {
-        LostScores { plain: vec![0.0; width], by_class: vec![0.0; width], same: 0.0 }
+impl Row {
+    fn new(width: usize) -> Self {
+        let cells = Default::default();
+        Row { plain: vec![0.0; width], by_class: vec![0.0; width], same: 0.0, cells }
     }
 
-    /// The score of another row as it is.
+    /// Adds a log(1 - taken / others) for every class, for the cells of one series.
     #[inline(always)]
-    fn begin(&mut self, row: &[(usize, f64)], odds: &[f64]) {
-        let width = self.plain.len();
-        self.plain.fill(0.0);
-        self.by_class.fill(0.0);
-        self.same = 0.0;
-        for &(j, a) in row {
-            let odds = &odds[j * width..][..width];
-            for (sums, odds) in self.plain.chunks_exact_mut(GROUP).zip(odds.chunks_exact(GROUP)) {
-                sums.iter_mut().zip(odds).for_each(|(sum, odds)| *sum += a * odds);
+    fn add_series(&mut self, which: usize, others: &Others, series: impl Fn(f64) -> f64) {
+        for cell in &self.cells[which] {
+            let inverse = others.inverse(cell.column);
+            // Groups of a fixed size are compiled to vectors.
+            for (sums, inverse) in self.by_class.chunks_exact_mut(GROUP).zip(inverse.chunks_exact(GROUP)) {
+                let pairs = sums.iter_mut().zip(inverse);
+                pairs.for_each(|(sum, inverse)| *sum += cell.a * series(cell.taken * inverse));
+            }
+        }
+    }
+
+    /// The same for cells that take much of a rare column away. Most classes have no count of it, and so the same sum
+    /// of the others.
+    fn add_logarithms(&mut self, which: usize, others: &Others) {
+        for cell in &self.cells[which] {
+            let logged = log_rest(cell.taken * cell.common);
+            self.same += cell.a * logged;
+            let inverse = others.inverse(cell.column);
+            for (sums, inverse) in self.by_class.chunks_exact_mut(GROUP).zip(inverse.chunks_exact(GROUP)) {
+                if inverse.iter().fold(true, |all, &x| all & (x == cell.common)) {
+                    continue;
+                }
+                for (sum, &x) in sums.iter_mut().zip(inverse).filter(|(_, &x)| x != cell.common) {
+                    *sum += cell.a * (log_rest(cell.taken * x) - logged);
+                }
             }
         }
     }
@@ -243,52 +276,75 @@ impl LostScores {
 impl<'a> Others<'a> {
     fn of(counts: ClassCounts, columns: usize, out: &'a mut [f64], threads: usize) -> Result<Self, Fault> {
         let (total, rest_total) = counts.totals(columns, threads);
-        tiled(counts, columns, out, threads, |own, rest, to| {
+        let width = gather::stride(counts.classes);
+        let stride = width + GROUP;
+        // Rows that begin on a cache line touch the fewest of them.
+        let start = out.as_ptr().align_offset(64);
+        let Some(table) = out.get_mut(start..).and_then(|rest| rest.get_mut(..columns * stride)) else {
+            return Err(Fault::shape("the scratch memory is too small"));
+        };
+        tiled(counts, columns, table, stride, threads, |own, rest, to| {
             _ = others(own, rest);
-            rest.iter().zip(to).for_each(|(rest, to)| *to = 1.0 / (rest + counts.alpha));
+            let (inverse, group) = to.split_at_mut(width);
+            rest.iter().zip(&mut *inverse).for_each(|(rest, to)| *to = 1.0 / (rest + counts.alpha));
+            group.copy_from_slice(&extremes(&inverse[..counts.classes]));
         })?;
-        let inverse = &*out;
-        let width = counts.classes.div_ceil(GROUP) * GROUP;
-        let parts = pieces(columns, 4096, 64);
-        let extremes = run(threads, parts, |part| {
-            let rows = inverse[part.start * width..part.end * width].chunks_exact(width);
-            rows.map(|row| extremes(&row[..counts.classes])).collect::<Vec<_>>()
-        });
-        let extremes = extremes.concat();
-        Ok(Others { inverse, extremes, width, total, rest_total })
+        Ok(Others { table, width, stride, total, rest_total })
+    }
+
+    #[inline(always)]
+    fn inverse(&self, column: usize) -> &[f64] {
+        &self.table[column * self.stride..][..self.width]
     }
 
     /// The scores of all classes without a row of class y and weight w.
+    ///
+    /// Cells are sorted by their series first: a loop without branches has many cache misses under way.
     #[inline(always)]
     fn score(
         &self,
         counts: ClassCounts,
-        row: &[(usize, f64)],
+        picks: impl Iterator<Item = (usize, f64)>,
         y: usize,
         w: f64,
-        lost_scores: &mut LostScores,
+        row: &mut Row,
         score: &mut [f64],
     ) {
         let mine = &counts.x[y * (counts.x.len() / counts.classes)..];
-        let (mut own, mut length, mut enough) = (0.0, 0.0, true);
-        for &(j, a) in row {
+        row.cells.iter_mut().for_each(Vec::clear);
+        let mut touched = 0.0;
+        for (column, a) in picks {
             let taken = w * a;
+            let row_of_table = &self.table[column * self.stride..][..self.stride];
+            // Numbers of a later loop, which has too much to compute for misses to overlap.
+            touched = row_of_table.iter().step_by(8).fold(touched, |top, &x| f64::max(top, x));
+            let [most, next, whose, common] = row_of_table[self.width..] else { continue };
+            let most = taken * if whose == y as f64 { next } else { most };
+            let series = usize::from(most >= TINY) + usize::from(most >= SMALL) + usize::from(most >= MIDDLE);
+            row.cells[series].push(Taken { column, a, taken, had: mine[column], common });
+        }
+        std::hint::black_box(touched);
+        let (mut own, mut length, mut enough) = (0.0, 0.0, true);
+        for &Taken { a, taken, had, .. } in row.cells.iter().flatten() {
             length += a;
-            let (had, smoothed) = (mine[j], mine[j] + counts.alpha);
             enough &= had - taken >= -1e-9 * had;
             // Rounding residue counts as 0.
             let gone = if had - taken <= had * DUST { had } else { taken };
-            own += a * log_rest(gone / smoothed);
-            let (most, next, whose, common) = self.extremes[j];
-            let most = taken * if whose == y { next } else { most };
-            lost_scores.add(&self.inverse[j * self.width..][..self.width], most, common, a, taken);
+            own += a * log_rest(gone / (had + counts.alpha));
         }
+        // The sum of the own class may be anything: it is not asked for.
+        row.by_class.fill(0.0);
+        row.same = 0.0;
+        row.add_series(0, self, short_series);
+        row.add_series(1, self, series);
+        row.add_series(2, self, long_series);
+        row.add_logarithms(3, self);
         let all = w * length;
-        let parts = lost_scores.plain.iter().zip(&lost_scores.by_class).zip(&self.rest_total);
+        let parts = row.plain.iter().zip(&row.by_class).zip(&self.rest_total);
         for (to, ((plain, sum), rest)) in score.iter_mut().zip(parts) {
-            *to = plain + (length * (-all / rest).ln_1p() - (sum + lost_scores.same));
+            *to = plain + (length * (-all / rest).ln_1p() - (sum + row.same));
         }
-        score[y] = lost_scores.plain[y] + (own - length * (-all / self.total[y]).ln_1p());
+        score[y] = row.plain[y] + (own - length * (-all / self.total[y]).ln_1p());
         if !enough {
             score.fill(f64::INFINITY);
         }
@@ -297,7 +353,7 @@ impl<'a> Others<'a> {
 
 /// The largest number and the next largest, where the largest is, and the smallest.
 #[inline(always)]
-fn extremes(row: &[f64]) -> (f64, f64, usize, f64) {
+fn extremes(row: &[f64]) -> [f64; GROUP] {
     let (mut most, mut next, mut whose, mut least) = (0.0, 0.0, 0, f64::INFINITY);
     for (c, &x) in row.iter().enumerate() {
         least = if x < least { x } else { least };
@@ -307,47 +363,7 @@ fn extremes(row: &[f64]) -> (f64, f64, usize, f64) {
             next = x;
         }
     }
-    (most, next, whose, least)
-}
-
-impl LostScores {
-    /// Adds a log(1 - taken / others) for every class, where that is at most so much and for most classes `common`.
-    ///
-    /// That of the row's own class may be anything: it is not asked for.
-    #[inline(always)]
-    fn add(&mut self, inverse: &[f64], most: f64, common: f64, a: f64, taken: f64) {
-        // Groups of a fixed size are compiled to vectors.
-        let groups = self.by_class.chunks_exact_mut(GROUP).zip(inverse.chunks_exact(GROUP));
-        if most < TINY {
-            for (sums, inverse) in groups {
-                sums.iter_mut()
-                    .zip(inverse)
-                    .for_each(|(sum, inverse)| *sum += a * short_series(taken * inverse));
-            }
-        } else if most < SMALL {
-            for (sums, inverse) in groups {
-                sums.iter_mut().zip(inverse).for_each(|(sum, inverse)| *sum += a * series(taken * inverse));
-            }
-        } else if most < MIDDLE {
-            for (sums, inverse) in groups {
-                sums.iter_mut()
-                    .zip(inverse)
-                    .for_each(|(sum, inverse)| *sum += a * long_series(taken * inverse));
-            }
-        } else {
-            // Most classes have no count of a rare column, and so the same sum of the others.
-            let logged = log_rest(taken * common);
-            self.same += a * logged;
-            for (sums, inverse) in groups {
-                if inverse.iter().fold(true, |all, &x| all & (x == common)) {
-                    continue;
-                }
-                for (sum, &x) in sums.iter_mut().zip(inverse).filter(|(_, &x)| x != common) {
-                    *sum += a * (log_rest(taken * x) - logged);
-                }
-            }
-        }
-    }
+    [most, next, whose as f64, least]
 }
 
 /// log(1 - u).
@@ -425,7 +441,7 @@ mod tests {
             let mut by_column = vec![f64::NAN; 7 * classes.div_ceil(GROUP) * GROUP];
             log_odds(counts, &mut by_column, threads).unwrap();
             let labelled = Rows::new(&y, None, classes).unwrap();
-            let found = left_out_scores(&csr, labelled, counts, &by_column, &mut by_column.clone(), threads).unwrap();
+            let found = left_out_scores(&csr, labelled, counts, &by_column, &mut vec![f64::NAN; 200], threads).unwrap();
             for (r, (row, c)) in table.iter().enumerate() {
                 let mut rest = x.clone();
                 row.iter().enumerate().for_each(|(j, &n)| rest[*c as usize][j] -= f64::from(n));
@@ -457,7 +473,7 @@ mod tests {
         let mut table = [0.0; 8];
         log_odds(counts, &mut table, 1).unwrap();
         let found =
-            left_out_scores(&csr, Rows::new(&[0], None, 2).unwrap(), counts, &table, &mut [0.0; 8], 1)
+            left_out_scores(&csr, Rows::new(&[0], None, 2).unwrap(), counts, &table, &mut [0.0; 24], 1)
                 .unwrap();
         assert!(found.iter().all(|x| x.is_infinite()));
         assert!(log_odds(ClassCounts { x: &[1.0], classes: 0, alpha: 1.0 }, &mut [], 1).is_err());

@@ -33,7 +33,9 @@ pub fn log_odds<'py>(
     py.detach(|| core::log_odds(counts, out, threads)).map_err(raise)
 }
 
-/// Scores of rows by log odds after their own counts are subtracted, rows x classes; `out` is scratch of that size.
+/// Scores of rows by log odds after their own counts are subtracted, rows x classes.
+///
+/// `out` is scratch: a row and a group of classes more than `log_odds`.
 #[pyfunction]
 #[allow(clippy::too_many_arguments)]
 pub fn log_odds_left_out<'py>(

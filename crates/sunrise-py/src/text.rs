@@ -11,6 +11,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyString};
 use sunrise_core::parallel::{pieces, run};
 use sunrise_core::text::count::{count, Columns};
+use sunrise_core::text::digest::digests;
 use sunrise_core::text::hashed::Hashed;
 use sunrise_core::text::scale::{scale, Frequency, Scale};
 use sunrise_core::text::tokens::{Analyzer, Settings, Text};
@@ -82,6 +83,11 @@ impl Held<'_> {
             Held::Ready(bytes) => Text { bytes: bytes.as_bytes(), ready: true },
             Held::Missing => Text { bytes: &[], ready: true },
         })
+    }
+
+    /// The UTF-8 of the text, if there is one.
+    fn bytes(&self) -> PyResult<Option<&[u8]>> {
+        Ok(if matches!(self, Held::Missing) { None } else { Some(self.text()?.bytes) })
     }
 }
 
@@ -366,6 +372,23 @@ impl TextCounter {
             words: words.map(|words| Py::new(py, Words(words))).transpose()?,
         })
     }
+}
+
+/// Hashes of texts, the same on every machine; `missing` for everything that is neither str nor bytes.
+#[pyfunction]
+pub fn hash_texts<'py>(
+    texts: &Bound<'py, PyList>,
+    missing: u64,
+    threads: usize,
+) -> PyResult<Bound<'py, PyArray1<u64>>> {
+    let py = texts.py();
+    let held = texts.iter().map(|object| match object.cast_into::<PyString>() {
+        Ok(text) => utf8(text),
+        Err(error) => Ok(error.into_inner().cast_into::<PyBytes>().map_or(Held::Missing, Held::Bytes)),
+    });
+    let held = held.collect::<PyResult<Vec<Held>>>()?;
+    let texts = held.iter().map(Held::bytes).collect::<PyResult<Vec<Option<&[u8]>>>>()?;
+    Ok(py.detach(|| digests(&texts, missing, threads)).into_pyarray(py))
 }
 
 /// Writes the scaled counts of documents to `out`; `factors` multiply the counts of each word first.

@@ -16,10 +16,10 @@ use sunrise_core::dense_linear::{DenseLinear, Weights};
 use sunrise_core::density::DensityScorer;
 use sunrise_core::distance::DenseDistances;
 use sunrise_core::fault::Fault;
-use sunrise_core::linear::{ColumnWeights, SparseLinear};
 use sunrise_core::polya::{Concentrations, DensePolya, SparsePolya};
 use sunrise_core::rising::DenseFactorials;
 use sunrise_core::score::Scorer;
+use sunrise_core::sparse_linear::{ColumnWeights, SparseLinear};
 use sunrise_core::table::{DenseTable, Levels, SparseTable};
 
 /// A two-dimensional array of floats.

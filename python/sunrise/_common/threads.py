@@ -3,15 +3,39 @@
 from __future__ import annotations
 
 import os
+from contextvars import ContextVar
 
 #: Below this number of cells, one thread is faster than two.
 SMALL = 1 << 16
 
 
+#: n_jobs of the model that computes at present.
+_N_JOBS: ContextVar[int | None] = ContextVar("n_jobs", default=None)
+
+
+class limited_to:
+    """Within this context, computations that do not know their model use its n_jobs."""
+
+    __slots__ = ("_n_jobs", "_token")
+
+    def __init__(self, n_jobs: int | None) -> None:
+        self._n_jobs = n_jobs
+
+    def __enter__(self) -> None:
+        self._token = _N_JOBS.set(self._n_jobs)
+
+    def __exit__(self, *error: object) -> None:
+        _N_JOBS.reset(self._token)
+
+
 def threads(n_jobs: int | None, cells: int) -> int:
-    """Number of threads: n_jobs, else SUNRISE_THREADS, else OMP_NUM_THREADS, else all cores; 1 for few cells."""
+    """Number of threads: n_jobs, else that of the context, else SUNRISE_THREADS, else OMP_NUM_THREADS, else all cores.
+
+    1 for few cells.
+    """
     if cells < SMALL:
         return 1
+    n_jobs = _N_JOBS.get() if n_jobs is None else n_jobs
     if n_jobs is not None:
         return n_jobs if n_jobs > 0 else max(1, _cores() + 1 + n_jobs)
     for name in ("SUNRISE_THREADS", "OMP_NUM_THREADS"):

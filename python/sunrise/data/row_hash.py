@@ -12,7 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from sunrise import _native
 from sunrise._common.arrays import Floats
+from sunrise._common.threads import threads
 from sunrise.data.blocks import SparseBlock
 from sunrise.data.column import Column
 from sunrise.data.frame import Frame
@@ -41,7 +43,9 @@ def row_hashes(table: Frame, columns: Sequence[int]) -> Any:
 def _column_hashes(column: Column) -> Any:
     """Return a hash of every cell of a column."""
     if column.texts is not None:
-        return np.fromiter((_text_hash(text) for text in column.texts), np.uint64, column.n_rows)
+        texts: Any = column.texts
+        texts = texts.to_pylist() if hasattr(texts, "to_pylist") else list(texts)
+        return _native.hash_texts(texts, int(_MISSING), threads(None, 256 * len(texts)))
     if column.kind in ("number", "bool"):
         return _number_hashes(column.numbers())
     names, codes = column.levels

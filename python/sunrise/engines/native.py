@@ -260,7 +260,7 @@ def odds_left_out(
     cells, table = block.native((X,)), log_odds.T
     if table.shape[1] % _native.GROUP or not table.flags.c_contiguous:
         table = padded(table)
-    scratch = np.empty(table.shape)
+    scratch = np.empty((len(table) + 1, table.shape[1] + _native.GROUP))
     scores = _native.log_odds_left_out(cells, y, w, np.ascontiguousarray(x), alpha, table, scratch, threads)
     return scores.reshape(len(y), -1)
 

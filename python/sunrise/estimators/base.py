@@ -17,6 +17,7 @@ from sklearn.exceptions import NotFittedError
 
 from sunrise._common import labels
 from sunrise._common.arrays import Labels
+from sunrise._common.threads import limited_to
 from sunrise._common.warnings import NoWordsWarning, UnlabelledRowsWarning, alert
 from sunrise.data.blocks import Batch
 from sunrise.data.frame import Frame, frame_of
@@ -48,6 +49,7 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
     stats_: Stats
     classes_: Labels
     n_features_in_: int
+    n_jobs: int | None
     _model: FittedModel
     _announced: Labels | None
 
@@ -114,10 +116,11 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
 
     @contextmanager
     def _unchanged_on_failure(self) -> Iterator[None]:
-        """Restore all attributes if the body raises."""
+        """Restore all attributes if the body raises; n_jobs of the estimator holds for everything in the body."""
         previous = self.__dict__.copy()
         try:
-            yield
+            with limited_to(self.n_jobs):
+                yield
         except BaseException:
             self.__dict__.clear()
             self.__dict__.update(previous)

@@ -11,6 +11,7 @@ from sklearn.base import ClassifierMixin
 from sunrise import _native
 from sunrise._common import labels
 from sunrise._common.arrays import Floats
+from sunrise._common.threads import limited_to
 from sunrise._common.warnings import ImpossibleRowWarning, StaleCalibrationWarning, alert
 from sunrise.data import write
 from sunrise.data.blocks import Batch
@@ -167,7 +168,8 @@ class PredictionMixin(ClassifierMixin, Estimator):  # type: ignore[misc]
             raise ValueError(f"columns must name {self.n_features_in_} columns, not {len(names)}.")
         batch, table = self._encode(X)
         try:
-            return Explanation.of(batch, self._model, names, table)
+            with limited_to(self.n_jobs):
+                return Explanation.of(batch, self._model, names, table)
         except _native.CellError as error:
             self._refuse_cell(batch, error)
 

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from sunrise._common.arrays import Floats
+from sunrise._common.threads import limited_to
 from sunrise.data.labels import encode_labels, separate_labels
 from sunrise.data.weights import weights
 from sunrise.estimators.learning import LearningMixin
@@ -55,7 +56,8 @@ class ReliabilityMixin(LearningMixin):
         array([[0.13, 0.87],
                [0.61, 0.39]])
         """
-        return self._read_training_rows(X, y, sample_weight).log_proba()
+        with limited_to(self.n_jobs):
+            return self._read_training_rows(X, y, sample_weight).log_proba()
 
     def loo_score(self, X: Any, y: Any, sample_weight: Any = None) -> LooScore:
         """Return accuracy and log loss on training rows that the model has not seen, with those of the class prior.
@@ -73,7 +75,8 @@ class ReliabilityMixin(LearningMixin):
         self._require_fitted()
         self._refuse_fixed_parameters()
         settings = self._checked_settings()
-        return self._judge(settings, self._known_rows(settings, X, y, sample_weight)).score
+        with limited_to(self.n_jobs):
+            return self._judge(settings, self._known_rows(settings, X, y, sample_weight)).score
 
     def recalibrate(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the calibration again on training rows (all or a subset); the statistics do not change."""

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from sunrise._common.arrays import Floats, Labels
+from sunrise._common.threads import limited_to
 from sunrise.forms.base import Form
 from sunrise.model.calibration_weights import Calibration
 from sunrise.model.class_prior import class_factors, class_probabilities
@@ -48,10 +49,11 @@ class FittedModel:
         for part in self.parts:
             part.family.check(len(part.columns), len(classes))
         # Families resolved from other statistics (EM) keep the settings that they got from these.
-        self.parts = resolved or tuple(
-            replace(part, family=part.family.resolve(block))
-            for part, block in zip(self.parts, blocks, strict=True)
-        )
+        with limited_to(self.n_jobs):
+            self.parts = resolved or tuple(
+                replace(part, family=part.family.resolve(block))
+                for part, block in zip(self.parts, blocks, strict=True)
+            )
         wanted = settings.class_prior if prior is None else prior
         self.is_prior_fitted = wanted is None or (isinstance(wanted, str) and wanted == "fitted")
         self.class_prior = class_probabilities(wanted, self.stats)
@@ -80,7 +82,8 @@ class FittedModel:
     def params(self) -> tuple[Any, ...]:
         """Parameters of the blocks."""
         pairs = zip(self.parts, self.blocks, strict=True)
-        return tuple(part.family.params(block, self.stats.weight) for part, block in pairs)
+        with limited_to(self.n_jobs):
+            return tuple(part.family.params(block, self.stats.weight) for part, block in pairs)
 
     @property
     def point_params(self) -> tuple[Any, ...]:

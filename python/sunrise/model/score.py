@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from sunrise import engines
 from sunrise._common.arrays import Codes, Floats, Mask
+from sunrise._common.threads import limited_to
 from sunrise.data.blocks import Batch
 from sunrise.forms.base import Form, apply_weight
 from sunrise.model.fitted import FittedModel
@@ -26,9 +27,10 @@ def score_rows(
     `output` is "joint", "log_proba" or "proba" for an array rows x classes, or None for the best class of every row.
     `own_scores` (class codes, scores) replaces the score of one class for every row.
     """
-    values, impossible = _score_rows(model, batch, output, own_scores)
-    if own_scores is None and model.has_offsets:
-        _restore_prior(values, model, batch, output)
+    with limited_to(model.n_jobs):
+        values, impossible = _score_rows(model, batch, output, own_scores)
+        if own_scores is None and model.has_offsets:
+            _restore_prior(values, model, batch, output)
     return values, impossible
 
 

@@ -37,7 +37,7 @@ fn halves(bytes: &[u8; 16]) -> [u64; 2] {
 
 /// The first 16 bytes of a text, zeros where it is shorter.
 #[inline(always)]
-fn head(text: &[u8]) -> [u64; 2] {
+pub(crate) fn head(text: &[u8]) -> [u64; 2] {
     match text.first_chunk::<16>() {
         Some(first) => halves(first),
         None => {
@@ -105,7 +105,7 @@ impl Default for Words {
 }
 
 #[inline(always)]
-fn fold(a: u64, b: u64) -> u64 {
+pub(crate) fn fold(a: u64, b: u64) -> u64 {
     let product = u128::from(a) * u128::from(b);
     product as u64 ^ (product >> 64) as u64
 }
