@@ -12,6 +12,7 @@ import numpy as np
 from sunrise._common import labels
 from sunrise._common.arrays import Codes, Floats, Labels
 from sunrise.data.blocks import Batch
+from sunrise.data.row_hash import mix
 from sunrise.estimators.base import Estimator
 from sunrise.estimators.training_rows import TrainingRows
 from sunrise.inference.calibration import Calibrated, calibrate
@@ -124,12 +125,8 @@ class CalibratingMixin(Estimator):
             return kind
         if len(rows.model.classes) > MOST_CLASSES:
             return None
-        present = rows.fitted_weight > 0
-        _, first = np.unique(
-            np.stack([hashes[present], rows.y[present].astype(np.uint64)]), axis=1, return_index=True
-        )
-        n_rows = np.bincount(rows.y[present][first], minlength=2)
-        if n_rows.sum() < FEWEST_ROWS or np.sort(n_rows)[-2] < FEWEST_ROWS_OF_CLASS:
+        present = np.flatnonzero(rows.fitted_weight > 0)
+        if not any(_has_enough_rows(hashes[some], rows.y[some]) for some in (present[:1000], present)):
             return None
         n_weights = sum(not part.family.joint and len(part.columns) for part in rows.model.parts)
         return "columns" if 0 < n_weights <= MOST_WEIGHTS else "temperature"
@@ -150,6 +147,13 @@ class CalibratingMixin(Estimator):
                 "Pass rows that the model was fitted to."
             )
         return LeaveOneOut(model, batch, position.astype(np.int32)[codes], weight)
+
+
+def _has_enough_rows(hashes: Any, y: Codes) -> bool:
+    """True if the different rows are enough to calibrate a model."""
+    _, first = np.unique(mix(hashes ^ mix(y.astype(np.uint64))), return_index=True)
+    n_rows = np.bincount(y[first], minlength=2)
+    return bool(n_rows.sum() >= FEWEST_ROWS and np.sort(n_rows)[-2] >= FEWEST_ROWS_OF_CLASS)
 
 
 def _sample_rows(rows: TrainingRows, most: int) -> TrainingRows:

@@ -31,6 +31,10 @@ MOST_NUMBERS = 1 << 22
 MOST_WEIGHTS = 256
 #: Penalty factor of squared offsets.
 OFFSET_PENALTY = 1e-4
+#: Number of rows to which weights are fitted first, to begin the fit to all rows near its end.
+START_ROWS = 2048
+#: Factors by which the first weights are made smaller, one after the other.
+START_FACTORS = (0.5, 0.5, 0.4, 0.3, 0.3, 0.0)
 #: Relative tolerance of the minimisation: of the weights of a model, and of weights that are only compared.
 TOLERANCE, ROUGH_TOLERANCE = 1e-12, 1e-6
 
@@ -126,8 +130,27 @@ class ColumnWeights:
         first = (
             None if start is None or not self._last_curvature else self._last_curvature[0] + penalty.hessian
         )
-        start = self.start() if start is None else start
+        start = self._near_start(strengths) if start is None else start
         return minimise(objective, hessian, start, self._bounds, tolerance, first)
+
+    def _near_start(self, strengths: Strengths) -> Floats:
+        """Return parameters with which the fit begins: one weight for all columns, or a fit to some of the rows.
+
+        They are made smaller as long as that lowers the loss: Newton steps from weights that are too large are poor.
+        """
+        v, step = self.start(), len(self.y) // START_ROWS
+        if step >= 4:
+            v = self.select_rows(np.arange(0, len(self.y), step)).solve(strengths, None, ROUGH_TOLERANCE)
+        loss = self._loss(v)
+        for factor in START_FACTORS:
+            if (smaller := self._loss(factor * v)) >= loss:
+                break
+            v, loss = factor * v, smaller
+        return v
+
+    def _loss(self, v: Floats) -> float:
+        n = self.n_weights
+        return float(engines.current().loss(*self._data, v[:n], v[n:], self.n_threads)[0])
 
     @property
     def _bounds(self) -> tuple[Floats, Floats]:

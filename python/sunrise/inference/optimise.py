@@ -10,8 +10,13 @@ from sunrise._common.arrays import Floats
 
 #: Limit on Newton steps, far above the number needed, and the number of variables above which L-BFGS is faster.
 _MAX_STEPS, _MAX_NEWTON_VARIABLES = 100, 256
-#: With a smaller tolerance than this, the last step has a Hessian of its own, which makes the result exact.
-_ROUGH = 1e-9
+#: A gain that may be a rounding error.
+_NOTHING = 1e-14
+#: A Hessian costs as many gradients as there are variables, divided by this number.
+_VARIABLES_PER_STEP = 8
+#: With a smaller tolerance than the first number, the last step has a Hessian of its own and gains less than the second
+#: number. Newton's error falls by its square, so the result is exact.
+_ROUGH, _LAST_GAIN = 1e-9, 1e-7
 
 
 def minimise(
@@ -24,9 +29,9 @@ def minimise(
 ) -> Floats:
     """Return the minimiser of a smooth function within bounds: projected Newton, or L-BFGS with many variables.
 
-    `objective` returns the value and the gradient. Newton stops when a step gains at most tolerance * max(1, |value|).
-    A Hessian costs as much as many gradients, so it is used again as long as steps gain what it promises. Newton may
-    begin with `first_hessian`, the Hessian of a similar function.
+    `objective` returns the value and the gradient. Newton stops when the error is about tolerance * max(1, |value|).
+    A Hessian costs as much as many gradients, so it is used again, corrected by the gradients of the last step (BFGS),
+    for about as many steps as it costs. Newton may begin with `first_hessian`, the Hessian of a similar function.
 
     >>> square = lambda v: (float((v - 3.0) @ (v - 3.0)), 2.0 * (v - 3.0))
     >>> minimise(square, lambda v: 2.0 * np.eye(2), np.zeros(2), (np.zeros(2), np.array([1.0, 9.0])), 1e-12)
@@ -37,6 +42,8 @@ def minimise(
     (low, high), v = bounds, start
     value, gradient = objective(v)
     is_fresh, used = first_hessian is None, hessian(v) if first_hessian is None else first_hessian
+    is_rough = tolerance > _ROUGH
+    age, oldest = 0, max(2, len(start) // _VARIABLES_PER_STEP)
     for _ in range(_MAX_STEPS):
         free = ((v > low) | (gradient < 0)) & ((v < high) | (gradient > 0))
         step = np.zeros_like(v)
@@ -53,13 +60,29 @@ def minimise(
         is_reliable = (
             size == 1.0 and 0.35 * decrease <= gain <= 0.65 * decrease
         )  # a quadratic function gains half
+        change, bend = new - v, new_gradient - gradient
         v, value, gradient = new, new_value, new_gradient
-        has_converged = gain <= tolerance * max(1.0, abs(value))
-        if has_converged and (is_fresh or (is_reliable and tolerance > _ROUGH)):
+        has_converged = gain <= (tolerance if is_rough else _LAST_GAIN) * max(1.0, abs(value))
+        if has_converged and (is_reliable or gain <= _NOTHING) and (is_rough or is_fresh):
             break
-        is_fresh = has_converged or not is_reliable
-        used = hessian(v) if is_fresh else used
+        age += 1
+        is_fresh = has_converged or size < 1.0 or age >= oldest
+        age = 0 if is_fresh else age
+        used = hessian(v) if is_fresh else _corrected(used, change, bend)
     return np.asarray(v)
+
+
+def _corrected(hessian: Floats, step: Floats, bend: Floats) -> Floats:
+    """Return the Hessian with the least change after which the step has changed the gradient by `bend`."""
+    promised = hessian @ step
+    curvature, promised_curvature = float(step @ bend), float(step @ promised)
+    if not curvature > 1e-3 * promised_curvature > 0.0:
+        return hessian
+    return np.asarray(
+        hessian
+        + np.outer(bend, bend / curvature)
+        - np.outer(promised, promised / promised_curvature)
+    )
 
 
 def _lbfgs(
