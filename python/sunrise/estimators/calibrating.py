@@ -16,7 +16,6 @@ from sunrise.data.row_hash import mix
 from sunrise.estimators.base import Estimator
 from sunrise.estimators.training_rows import TrainingRows
 from sunrise.inference.calibration import Calibrated, calibrate
-from sunrise.inference.column_weights import MOST_NUMBERS, MOST_WEIGHTS
 from sunrise.inference.folds import hashes_of_table, weighted_folds
 from sunrise.inference.held_out import HeldOut
 from sunrise.inference.leave_one_out import LeaveOneOut
@@ -30,8 +29,12 @@ from sunrise.statistics.model import Stats
 FEWEST_ROWS, FEWEST_ROWS_OF_CLASS = 30, 5
 #: calibrate="auto" needs at most this number of classes: the cost grows with rows x classes.
 MOST_CLASSES = 200
-#: The least number of rows of a sample for calibration.
-FEWEST_SAMPLED = 4096
+#: Most rows of a sample for calibration, and most scores (rows x classes x columns), but no fewer rows than the third
+#: number.
+MOST_SAMPLED, MOST_SCORES, FEWEST_SAMPLED = 1 << 15, 1 << 22, 2048
+#: calibrate="auto" has one weight for each column up to this number of scores of the fewest rows, and with a row for
+#: each weight.
+MOST_SCORES_OF_COLUMNS = 1 << 24
 
 
 class CalibratingMixin(Estimator):
@@ -65,7 +68,8 @@ class CalibratingMixin(Estimator):
         model = self._model.uncalibrated
         makes_choices = any(choice.scores for choice in model.schema.choices)
         if makes_choices or self._calibration_kind() is not None:
-            rows = _sample_rows(rows, MOST_NUMBERS // (len(model.classes) * max(1, len(model.schema.used))))
+            n_scores = len(model.classes) * max(1, len(model.schema.used))
+            rows = _sample_rows(rows, max(FEWEST_SAMPLED, min(MOST_SAMPLED, MOST_SCORES // n_scores)))
         accumulator = rows.accumulator
         batch, _ = encode_rows(rows.table, model)
         left_out = self._leave_one_out_rows(
@@ -129,7 +133,9 @@ class CalibratingMixin(Estimator):
         if not any(_has_enough_rows(hashes[some], rows.y[some]) for some in (present[:1000], present)):
             return None
         n_weights = sum(not part.family.joint and len(part.columns) for part in rows.model.parts)
-        return "columns" if 0 < n_weights <= MOST_WEIGHTS else "temperature"
+        n_scores = FEWEST_SAMPLED * len(rows.model.classes) * n_weights
+        is_affordable = 0 < n_scores <= MOST_SCORES_OF_COLUMNS and n_weights <= max(FEWEST_SAMPLED, len(present))
+        return "columns" if is_affordable else "temperature"
 
     @staticmethod
     def _leave_one_out_rows(
@@ -159,7 +165,7 @@ def _has_enough_rows(hashes: Any, y: Codes) -> bool:
 def _sample_rows(rows: TrainingRows, most: int) -> TrainingRows:
     """Return all rows, or a fixed uniform sample of them."""
     n = rows.table.n_rows
-    if n <= (most := max(most, FEWEST_SAMPLED)):
+    if n <= most:
         return rows
     return rows.select_rows(np.sort(np.random.default_rng(0).choice(n, most, replace=False)))
 

@@ -9,7 +9,7 @@ import numpy as np
 from sunrise._common.arrays import Floats
 
 #: Limit on Newton steps, far above the number needed, and the number of variables above which L-BFGS is faster.
-_MAX_STEPS, _MAX_NEWTON_VARIABLES = 100, 256
+_MAX_STEPS, MAX_NEWTON_VARIABLES = 100, 1024
 #: A gain that may be a rounding error.
 _NOTHING = 1e-14
 #: A Hessian costs as many gradients as there are variables, divided by this number.
@@ -37,12 +37,12 @@ def minimise(
     >>> minimise(square, lambda v: 2.0 * np.eye(2), np.zeros(2), (np.zeros(2), np.array([1.0, 9.0])), 1e-12)
     array([1., 3.])
     """
-    if len(start) > _MAX_NEWTON_VARIABLES:
+    if len(start) > MAX_NEWTON_VARIABLES:
         return _lbfgs(objective, start, bounds)
     (low, high), v = bounds, start
     value, gradient = objective(v)
     is_fresh, used = first_hessian is None, hessian(v) if first_hessian is None else first_hessian
-    is_rough = tolerance > _ROUGH
+    is_rough, had_converged = tolerance > _ROUGH, False
     age, oldest = 0, max(2, len(start) // _VARIABLES_PER_STEP)
     for _ in range(_MAX_STEPS):
         free = ((v > low) | (gradient < 0)) & ((v < high) | (gradient > 0))
@@ -55,7 +55,8 @@ def minimise(
             decrease = gradient @ (v - new)
             if new_value <= value - 1e-4 * decrease or size < 1e-9:
                 break
-            size /= 2.0
+            # The minimum of a parabola through the values and the slope, not too far from half of the step.
+            size *= min(0.5, max(0.02, 0.5 * decrease / (new_value - value + decrease)))
         gain = value - new_value
         is_reliable = (
             size == 1.0 and 0.35 * decrease <= gain <= 0.65 * decrease
@@ -63,10 +64,14 @@ def minimise(
         change, bend = new - v, new_gradient - gradient
         v, value, gradient = new, new_value, new_gradient
         has_converged = gain <= (tolerance if is_rough else _LAST_GAIN) * max(1.0, abs(value))
-        if has_converged and (is_reliable or gain <= _NOTHING) and (is_rough or is_fresh):
-            break
+        if has_converged and (is_reliable or gain <= _NOTHING or (is_rough and had_converged)):
+            if is_rough or is_fresh:
+                break
+        had_converged = has_converged
         age += 1
-        is_fresh = has_converged or size < 1.0 or age >= oldest
+        # A new Hessian after a short step that had one of its own would give another short step.
+        is_short = size < 1.0 and not is_fresh and 8 * age >= oldest
+        is_fresh = (has_converged and not is_rough) or is_short or age >= oldest
         age = 0 if is_fresh else age
         used = hessian(v) if is_fresh else _corrected(used, change, bend)
     return np.asarray(v)

@@ -37,7 +37,7 @@ from sunrise.selection.rules import FEWEST_IDENTIFIERS, profile_numbers
 
 #: Number of rows in the sample; most cells in the sample, so that many columns have fewer rows, but no fewer than the
 #: third number; least number of rows of each class.
-ROWS, CELLS, FEWEST_ROWS, ROWS_OF_CLASS = 2000, 1 << 16, 250, 20
+ROWS, CELLS, FEWEST_ROWS, ROWS_OF_CLASS = 2000, 1 << 16, 500, 20
 #: Number of classes beyond which families are chosen by type; classes^2 x cells beyond which families with quadratic
 #: cost in the classes (kernel densities) are not candidates.
 MOST_CLASSES, MOST_COST = 200, 100_000_000
