@@ -306,4 +306,26 @@ mod tests {
             assert!((slope - found.classes[c]).abs() < 1e-3 * found.value);
         }
     }
+
+    #[test]
+    fn hessians_of_two_classes_are_the_changes_of_the_slopes() {
+        let (n, width, step) = (300, 11, 1e-6);
+        let cells: Vec<f64> = (0..n * width).map(|k| ((k * 53 % 97) as f64 - 48.0) / 50.0).collect();
+        let (prior, weight) = (vec![0.0; n * 2], vec![1.0; n]);
+        let labels: Vec<i32> = (0..n).map(|k| (k % 2) as i32).collect();
+        let rows = CalibrationRows { cells: &cells, prior: &prior, labels: &labels, weight: &weight };
+        let (w, d) = (vec![0.3; width], [0.1, -0.1]);
+        let (found, size) = (hessian(rows, &w, &d, 2).unwrap(), width + 2);
+        for j in 0..width {
+            let slopes = [-step, step].map(|step| {
+                let mut moved = w.clone();
+                moved[j] += step;
+                log_loss(rows, &moved, &d, 1).unwrap()
+            });
+            for i in j..width {
+                let change = (slopes[1].columns[i] - slopes[0].columns[i]) / (2.0 * step);
+                assert!((change - found[i * size + j]).abs() < 1e-5);
+            }
+        }
+    }
 }

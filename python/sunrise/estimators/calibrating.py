@@ -32,9 +32,8 @@ MOST_CLASSES = 200
 #: Most rows of a sample for calibration, and most scores (rows x classes x columns), but no fewer rows than the third
 #: number.
 MOST_SAMPLED, MOST_SCORES, FEWEST_SAMPLED = 1 << 15, 1 << 22, 2048
-#: calibrate="auto" has one weight for each column up to this number of scores of the fewest rows, and with a row for
-#: each weight.
-MOST_SCORES_OF_COLUMNS = 1 << 24
+#: calibrate="auto" has one weight for each column up to this number of scores (classes x columns) of a row.
+MOST_SCORES_OF_ROW = 1 << 13
 
 
 class CalibratingMixin(Estimator):
@@ -133,9 +132,8 @@ class CalibratingMixin(Estimator):
         if not any(_has_enough_rows(hashes[some], rows.y[some]) for some in (present[:1000], present)):
             return None
         n_weights = sum(not part.family.joint and len(part.columns) for part in rows.model.parts)
-        n_scores = FEWEST_SAMPLED * len(rows.model.classes) * n_weights
-        is_affordable = 0 < n_scores <= MOST_SCORES_OF_COLUMNS and n_weights <= max(FEWEST_SAMPLED, len(present))
-        return "columns" if is_affordable else "temperature"
+        n_scores = len(rows.model.classes) * n_weights
+        return "columns" if 0 < n_scores <= MOST_SCORES_OF_ROW else "temperature"
 
     @staticmethod
     def _leave_one_out_rows(

@@ -56,7 +56,7 @@ def minimise(
             if new_value <= value - 1e-4 * decrease or size < 1e-9:
                 break
             # The minimum of a parabola through the values and the slope, not too far from half of the step.
-            size *= min(0.5, max(0.02, 0.5 * decrease / (new_value - value + decrease)))
+            size *= float(np.clip(0.5 * decrease / (new_value - value + decrease), 0.02, 0.5))
         gain = value - new_value
         is_reliable = (
             size == 1.0 and 0.35 * decrease <= gain <= 0.65 * decrease
@@ -64,9 +64,9 @@ def minimise(
         change, bend = new - v, new_gradient - gradient
         v, value, gradient = new, new_value, new_gradient
         has_converged = gain <= (tolerance if is_rough else _LAST_GAIN) * max(1.0, abs(value))
-        if has_converged and (is_reliable or gain <= _NOTHING or (is_rough and had_converged)):
-            if is_rough or is_fresh:
-                break
+        is_sure = is_reliable or gain <= _NOTHING or (is_rough and had_converged)
+        if has_converged and is_sure and (is_rough or is_fresh):
+            break
         had_converged = has_converged
         age += 1
         # A new Hessian after a short step that had one of its own would give another short step.
@@ -84,9 +84,7 @@ def _corrected(hessian: Floats, step: Floats, bend: Floats) -> Floats:
     if not curvature > 1e-3 * promised_curvature > 0.0:
         return hessian
     return np.asarray(
-        hessian
-        + np.outer(bend, bend / curvature)
-        - np.outer(promised, promised / promised_curvature)
+        hessian + np.outer(bend, bend / curvature) - np.outer(promised, promised / promised_curvature)
     )
 
 

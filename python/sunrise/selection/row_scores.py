@@ -47,8 +47,8 @@ def row_scores(loo: LeaveOneOut, cells: Cells, columns: Sequence[DistinctValues]
             at = np.arange(len(y))
             of_cell[rows, own] = scores[at, y]
             joint = np.ascontiguousarray(np.moveaxis(scores + prior[:, :, None], 1, 2))
-            impossible = np.isneginf(joint).all(axis=2) if np.isneginf(joint.min(initial=0.0)) else None
-            if impossible is not None:
+            if np.isneginf(joint.min(initial=0.0)):
+                impossible = np.asarray(np.isneginf(joint).all(axis=2))
                 joint = np.where(impossible[:, :, None], prior[:, None, :], joint)
             log_p, _ = engines.current().log_normalise(joint.reshape(-1, n_classes), prior[0], "log_proba")
             of_class[rows, own] = log_p.reshape(joint.shape)[at, :, y]
