@@ -21,6 +21,8 @@ from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_val_score
 from sunrise import NaiveBayes, engines
 from sunrise.datasets import load_heart_disease
+from sunrise.inference import column_weights
+from sunrise.inference.column_weights import GRID, ColumnWeights
 from threadpoolctl import threadpool_limits
 
 KINDS = ("columns", "temperature")
@@ -826,3 +828,40 @@ def test_calibrated_models_take_part_in_cross_validation():
     search = GridSearchCV(NaiveBayes(), {"calibrate": [None, *KINDS]}, cv=3, scoring="neg_log_loss").fit(X, y)
     assert search.best_params_["calibrate"] in KINDS
     assert search.best_estimator_.calibration_.kind == search.best_params_["calibrate"]
+
+
+def weights_of(n, n_classes, n_weights, outliers):
+    rng = np.random.default_rng(n_weights)
+    y = rng.integers(0, n_classes, n).astype(np.int32)
+    cells = rng.normal(size=(n, n_classes - 1, n_weights)) * rng.gamma(1.0, 1.0, n_weights)
+    cells += 0.3 * (np.arange(1, n_classes) == y[:, None])[:, :, None] - 0.3 * (y == 0)[:, None, None]
+    cells[: int(outliers * n)] *= 100.0
+    prior = np.full((n, n_classes), -np.log(n_classes))
+    return ColumnWeights(cells, prior, y, np.ones(n), np.ones(n_classes, bool), 1)
+
+
+@pytest.mark.parametrize("n, n_classes, n_weights", [(600, 2, 5), (600, 4, 60), (9000, 3, 4)])
+@pytest.mark.parametrize("outliers", [0.0, 0.01])
+def test_no_direction_lowers_the_loss_of_fitted_weights(n, n_classes, n_weights, outliers):
+    weights = weights_of(n, n_classes, n_weights, outliers)
+    v = weights.solve(GRID[0])
+    w, d = v[:n_weights], v[n_weights:]
+    scores = np.zeros((n, n_classes))
+    scores[:, 1:] = weights.cells @ w
+    p = np.exp(scores + d - (scores + d).max(axis=1, keepdims=True))
+    p /= p.sum(axis=1, keepdims=True)
+    p[np.arange(n), weights.y] -= 1.0
+    slope = np.einsum("nc,ncj->j", p[:, 1:], weights.cells)
+    slope += 2.0 * (w - w.mean()) + 0.2 * (w.mean() - 1.0)
+    size = np.abs(np.einsum("nc,ncj->ncj", p[:, 1:], weights.cells)).sum(axis=(0, 1)).max()
+    assert (np.abs(slope[w > 0]) < 1e-5 * size).all() and (slope[w == 0] > -1e-5 * size).all()
+    assert (np.abs(p.sum(axis=0) + 2e-4 * d) < 1e-3).all()
+
+
+def test_hessians_of_some_of_the_rows_give_nearly_the_same_weights(monkeypatch):
+    weights = weights_of(3000, 3, 40, 0.0)
+    exact = weights.solve(GRID[0])
+    monkeypatch.setattr(column_weights, "MOST_PRODUCTS", 3000 * 2 * 40 * 40 // 4)
+    few = weights_of(3000, 3, 40, 0.0)
+    assert len(few._rows_of_hessian.y) == 750
+    np.testing.assert_allclose(few.solve(GRID[0]), exact, atol=0.02)

@@ -196,12 +196,43 @@ def test_labels_of_any_kind_and_numbers_of_any_size():
         assert np.isfinite(NaiveBayes().fit({"x": x}, y).predict_proba({"x": x})).all()
 
 
-def test_many_classes_and_many_columns_go_fast():
+def test_many_classes_go_fast():
     y = RNG.integers(0, 200, 2000)
     model = NaiveBayes().fit(RNG.normal(size=(2000, 3)), y)
     assert "kernel" not in model._model.schema.choices[0].scores
-    wide = NaiveBayes().fit(RNG.normal(size=(50, 300)), np.arange(50) % 2)
-    assert set(chosen(wide)) == {"gaussian"}
+
+
+def test_many_columns_are_chosen_by_score_on_fewer_rows(monkeypatch):
+    y = np.arange(1200) % 2
+    X = np.exp(RNG.normal(size=(1200, 300)) + 0.5 * y[:, None])
+    drawn = []
+
+    def record(columns, codes, weight, most):
+        drawn.append(most)
+        return sample_rows(columns, codes, weight, most)
+
+    monkeypatch.setattr(by_score, "sample_rows", record)
+    wide = NaiveBayes(calibrate=None).fit(X, y)
+    assert drawn == [by_score.FEWEST_ROWS]
+    assert chosen(wide).count("lognormal") > 200 and "gaussian" not in chosen(wide)
+    assert all(choice.scores for choice in wide._model.schema.choices)
+    NaiveBayes(calibrate=None).fit(X[:, :40], y)
+    assert drawn[1] == by_score.CELLS // 40
+
+
+def test_a_sample_of_rows_that_differ_in_late_columns_does_not_depend_on_their_order():
+    n = 20_000
+    y = RNG.integers(0, 3, n).astype(np.int32)
+    y[:7] = 3  # a rare class keeps all of its rows
+    x = [RNG.integers(0, 2, n).astype(float), np.repeat(RNG.normal(size=n // 2), 2), RNG.normal(size=n)]
+    rows = sample_rows([c.__getitem__ for c in x], y, None, 500)
+    order = RNG.permutation(n)
+    other = order[sample_rows([c[order].__getitem__ for c in x], y[order], None, 500)]
+    assert sorted(rows.tolist()) == sorted(other.tolist()) and set(range(7)) <= set(rows.tolist())
+    assert 500 <= len(rows) <= 507
+    for c, cells in enumerate(x):  # no part of the values is preferred
+        gap = abs(cells[rows].mean() - cells.mean()) / cells.std() * np.sqrt(500)
+        assert gap < 4.0, c
 
 
 def test_only_chosen_families_are_lenient_in_predict_and_in_updates():

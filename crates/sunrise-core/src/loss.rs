@@ -105,7 +105,7 @@ pub fn hessian(
         vectorised(
             #[inline(always)]
             || {
-                let mut sum = vec![0.0; square];
+                let mut squares = Squares::new(size, width, vec![0.0; square]);
                 let (mut p, mut mean) = (vec![0.0; classes], vec![0.0; width]);
                 for r in start..n.min(start + TASK) {
                     let (cells, w) = (&rows.cells[r * row..(r + 1) * row], rows.weight[r]);
@@ -115,11 +115,17 @@ pub fn hessian(
                     mean.fill(0.0);
                     for (p, x) in p[1..].iter().zip(cells.chunks_exact(width.max(1))) {
                         mean.iter_mut().zip(x).for_each(|(mean, x)| *mean += p * x);
-                        add_square(&mut sum, size, x, w * p);
                     }
-                    add_square(&mut sum, size, &mean, -w);
+                    if classes == 2 {
+                        squares.add(cells, w * p[0] * p[1]);
+                    } else {
+                        for (p, x) in p[1..].iter().zip(cells.chunks_exact(width.max(1))) {
+                            squares.add(x, w * p);
+                        }
+                        squares.add(&mean, -w);
+                    }
                     for c in 0..classes {
-                        let below = &mut sum[(width + c) * size..][..width + c + 1];
+                        let below = &mut squares.sum[(width + c) * size..][..width + c + 1];
                         let (mixed, pairs) = below.split_at_mut(width);
                         // The cells of the first class are 0: the others are differences from it.
                         let x = if c == 0 { &[][..] } else { &cells[(c - 1) * width..][..width] };
@@ -129,7 +135,7 @@ pub fn hessian(
                         pairs[c] += w * p[c];
                     }
                 }
-                sum
+                squares.finish()
             },
         )
     });
@@ -140,12 +146,63 @@ pub fn hessian(
     Ok(sum)
 }
 
-/// Adds factor * x x^T to the lower triangle of the leading block of a square matrix.
-#[inline(always)]
-fn add_square(sum: &mut [f64], size: usize, x: &[f64], factor: f64) {
-    for (i, &a) in x.iter().enumerate() {
-        let row = &mut sum[i * size..][..i + 1];
-        row.iter_mut().zip(x).for_each(|(sum, b)| *sum += factor * a * b);
+/// Number of vectors whose squares are added at a time: the sum is read and written once for all of them.
+const TOGETHER: usize = 8;
+
+/// The sum of factor * x x^T over vectors x, in the lower triangle of the leading block of a square matrix.
+struct Squares {
+    sum: Vec<f64>,
+    size: usize,
+    width: usize,
+    /// Vectors that are not added yet, one after the other, with their factors and their number.
+    waiting: Vec<f64>,
+    factors: [f64; TOGETHER],
+    number: usize,
+}
+
+impl Squares {
+    fn new(size: usize, width: usize, sum: Vec<f64>) -> Self {
+        let waiting = vec![0.0; TOGETHER * width];
+        Squares { sum, size, width, waiting, factors: [0.0; TOGETHER], number: 0 }
+    }
+
+    #[inline(always)]
+    fn add(&mut self, x: &[f64], factor: f64) {
+        // A class of probability 0 adds nothing: common where the model is sure.
+        if factor == 0.0 {
+            return;
+        }
+        self.waiting[self.number * self.width..][..self.width].copy_from_slice(x);
+        self.factors[self.number] = factor;
+        self.number += 1;
+        if self.number == TOGETHER {
+            self.flush();
+        }
+    }
+
+    #[inline(always)]
+    fn flush(&mut self) {
+        let width = self.width;
+        let x: [&[f64]; TOGETHER] = std::array::from_fn(|k| &self.waiting[k * width..][..width]);
+        for i in 0..width {
+            let a: [f64; TOGETHER] = std::array::from_fn(|k| self.factors[k] * x[k][i]);
+            let row = &mut self.sum[i * self.size..][..i + 1];
+            let b: [&[f64]; TOGETHER] = std::array::from_fn(|k| &x[k][..row.len()]);
+            for (j, sum) in row.iter_mut().enumerate() {
+                let mut total = 0.0;
+                for k in 0..TOGETHER {
+                    total += a[k] * b[k][j];
+                }
+                *sum += total;
+            }
+        }
+        (self.factors, self.number) = ([0.0; TOGETHER], 0);
+    }
+
+    #[inline(always)]
+    fn finish(mut self) -> Vec<f64> {
+        self.flush();
+        self.sum
     }
 }
 
@@ -247,6 +304,28 @@ mod tests {
             moved[c] += step;
             let slope = (log_loss(rows, &w, &moved, 1).unwrap().value - found.value) / step;
             assert!((slope - found.classes[c]).abs() < 1e-3 * found.value);
+        }
+    }
+
+    #[test]
+    fn hessians_of_two_classes_are_the_changes_of_the_slopes() {
+        let (n, width, step) = (300, 11, 1e-6);
+        let cells: Vec<f64> = (0..n * width).map(|k| ((k * 53 % 97) as f64 - 48.0) / 50.0).collect();
+        let (prior, weight) = (vec![0.0; n * 2], vec![1.0; n]);
+        let labels: Vec<i32> = (0..n).map(|k| (k % 2) as i32).collect();
+        let rows = CalibrationRows { cells: &cells, prior: &prior, labels: &labels, weight: &weight };
+        let (w, d) = (vec![0.3; width], [0.1, -0.1]);
+        let (found, size) = (hessian(rows, &w, &d, 2).unwrap(), width + 2);
+        for j in 0..width {
+            let slopes = [-step, step].map(|step| {
+                let mut moved = w.clone();
+                moved[j] += step;
+                log_loss(rows, &moved, &d, 1).unwrap()
+            });
+            for i in j..width {
+                let change = (slopes[1].columns[i] - slopes[0].columns[i]) / (2.0 * step);
+                assert!((change - found[i * size + j]).abs() < 1e-5);
+            }
         }
     }
 }

@@ -87,9 +87,11 @@ def _float(column: Column) -> Any:
 def _take_levels(levels: Levels, rows: Positions) -> Levels:
     """Return the levels of some rows, without the names that no row has."""
     codes = levels.codes[rows]
-    used, position = np.unique(codes, return_inverse=True)
-    missing = int(len(used) > 0 and used[0] < 0)
-    return Levels(levels.names[used[missing:]], (position - missing).astype(np.int32))
+    used = np.bincount(codes + 1, minlength=len(levels.names) + 1)[1:] > 0
+    if used.all():
+        return Levels(levels.names, codes)
+    position = (np.cumsum(used) - 1).astype(np.int32)
+    return Levels(levels.names[used], np.where(codes < 0, np.int32(-1), position[codes]))
 
 
 def _small(x: Floats) -> bool:

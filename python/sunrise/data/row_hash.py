@@ -35,8 +35,8 @@ def row_hashes(table: Frame, columns: Sequence[int]) -> Any:
     total = np.zeros(table.n_rows, np.uint64)
     for j in columns:
         cells = _column_hashes(table.read(j))
-        own = _mix(cells).sum(dtype=np.uint64)  # tells columns apart, whatever their names and order
-        total += _mix(cells ^ _mix(own.reshape(1)))
+        own = mix(cells).sum(dtype=np.uint64)  # tells columns apart, whatever their names and order
+        total += mix(cells ^ mix(own.reshape(1)))
     return total
 
 
@@ -47,19 +47,20 @@ def _column_hashes(column: Column) -> Any:
         texts = texts.to_pylist() if hasattr(texts, "to_pylist") else list(texts)
         return _native.hash_texts(texts, int(_MISSING), threads(None, 256 * len(texts)))
     if column.kind in ("number", "bool"):
-        return _number_hashes(column.numbers())
+        return number_hashes(column.numbers())
     names, codes = column.levels
     of_level = np.array([*(_text_hash(str(name)) for name in names), _MISSING], np.uint64)
     return of_level[codes]
 
 
-def _number_hashes(x: Floats) -> Any:
-    return np.where(np.isnan(x), _MISSING, _mix((x + 0.0).view(np.uint64)))  # + 0.0 makes -0.0 equal to 0.0
+def number_hashes(x: Floats) -> Any:
+    """Return a hash of every number."""
+    return np.where(np.isnan(x), _MISSING, mix((x + 0.0).view(np.uint64)))  # + 0.0 makes -0.0 equal to 0.0
 
 
 def _sparse_hashes(block: SparseBlock) -> Any:
     """Return the sums of the hashes of the stored cells of every row; stored zeros are left out."""
-    hashes = _mix(_number_hashes(np.asarray(block.data, np.float64)) ^ _mix(block.indices.astype(np.uint64)))
+    hashes = mix(number_hashes(np.asarray(block.data, np.float64)) ^ mix(block.indices.astype(np.uint64)))
     hashes[np.asarray(block.data) == 0] = 0
     sums = np.concatenate([np.zeros(1, np.uint64), np.cumsum(hashes, dtype=np.uint64)])
     return sums[block.indptr[1:]] - sums[block.indptr[:-1]]
@@ -74,7 +75,7 @@ def _text_hash(text: Any) -> np.uint64:
     return np.uint64(int.from_bytes(blake2b(text, digest_size=8).digest(), "little"))
 
 
-def _mix(bits: Any) -> Any:
+def mix(bits: Any) -> Any:
     """Return well-distributed bits (the finaliser of splitmix64)."""
     bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)

@@ -12,10 +12,10 @@ import numpy as np
 from sunrise._common import labels
 from sunrise._common.arrays import Codes, Floats, Labels
 from sunrise.data.blocks import Batch
+from sunrise.data.row_hash import mix
 from sunrise.estimators.base import Estimator
 from sunrise.estimators.training_rows import TrainingRows
 from sunrise.inference.calibration import Calibrated, calibrate
-from sunrise.inference.column_weights import MOST_NUMBERS, MOST_WEIGHTS
 from sunrise.inference.folds import hashes_of_table, weighted_folds
 from sunrise.inference.held_out import HeldOut
 from sunrise.inference.leave_one_out import LeaveOneOut
@@ -29,8 +29,11 @@ from sunrise.statistics.model import Stats
 FEWEST_ROWS, FEWEST_ROWS_OF_CLASS = 30, 5
 #: calibrate="auto" needs at most this number of classes: the cost grows with rows x classes.
 MOST_CLASSES = 200
-#: The least number of rows of a sample for calibration.
-FEWEST_SAMPLED = 4096
+#: Most rows of a sample for calibration, and most scores (rows x classes x columns), but no fewer rows than the third
+#: number.
+MOST_SAMPLED, MOST_SCORES, FEWEST_SAMPLED = 1 << 15, 1 << 22, 2048
+#: calibrate="auto" has one weight for each column up to this number of scores (classes x columns) of a row.
+MOST_SCORES_OF_ROW = 1 << 13
 
 
 class CalibratingMixin(Estimator):
@@ -64,7 +67,8 @@ class CalibratingMixin(Estimator):
         model = self._model.uncalibrated
         makes_choices = any(choice.scores for choice in model.schema.choices)
         if makes_choices or self._calibration_kind() is not None:
-            rows = _sample_rows(rows, MOST_NUMBERS // (len(model.classes) * max(1, len(model.schema.used))))
+            n_scores = len(model.classes) * max(1, len(model.schema.used))
+            rows = _sample_rows(rows, max(FEWEST_SAMPLED, min(MOST_SAMPLED, MOST_SCORES // n_scores)))
         accumulator = rows.accumulator
         batch, _ = encode_rows(rows.table, model)
         left_out = self._leave_one_out_rows(
@@ -124,15 +128,12 @@ class CalibratingMixin(Estimator):
             return kind
         if len(rows.model.classes) > MOST_CLASSES:
             return None
-        present = rows.fitted_weight > 0
-        _, first = np.unique(
-            np.stack([hashes[present], rows.y[present].astype(np.uint64)]), axis=1, return_index=True
-        )
-        n_rows = np.bincount(rows.y[present][first], minlength=2)
-        if n_rows.sum() < FEWEST_ROWS or np.sort(n_rows)[-2] < FEWEST_ROWS_OF_CLASS:
+        present = np.flatnonzero(rows.fitted_weight > 0)
+        if not any(_has_enough_rows(hashes[some], rows.y[some]) for some in (present[:1000], present)):
             return None
         n_weights = sum(not part.family.joint and len(part.columns) for part in rows.model.parts)
-        return "columns" if 0 < n_weights <= MOST_WEIGHTS else "temperature"
+        n_scores = len(rows.model.classes) * n_weights
+        return "columns" if 0 < n_scores <= MOST_SCORES_OF_ROW else "temperature"
 
     @staticmethod
     def _leave_one_out_rows(
@@ -152,10 +153,17 @@ class CalibratingMixin(Estimator):
         return LeaveOneOut(model, batch, position.astype(np.int32)[codes], weight)
 
 
+def _has_enough_rows(hashes: Any, y: Codes) -> bool:
+    """True if the different rows are enough to calibrate a model."""
+    _, first = np.unique(mix(hashes ^ mix(y.astype(np.uint64))), return_index=True)
+    n_rows = np.bincount(y[first], minlength=2)
+    return bool(n_rows.sum() >= FEWEST_ROWS and np.sort(n_rows)[-2] >= FEWEST_ROWS_OF_CLASS)
+
+
 def _sample_rows(rows: TrainingRows, most: int) -> TrainingRows:
     """Return all rows, or a fixed uniform sample of them."""
     n = rows.table.n_rows
-    if n <= (most := max(most, FEWEST_SAMPLED)):
+    if n <= most:
         return rows
     return rows.select_rows(np.sort(np.random.default_rng(0).choice(n, most, replace=False)))
 

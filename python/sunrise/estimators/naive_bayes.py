@@ -30,8 +30,8 @@ class NaiveBayes(GenerativeMixin, ReliabilityMixin, WordsMixin, SummaryMixin):
         The family (distribution) of every column: chosen automatically, one family for all columns, or a dict.
 
         - "auto" chooses by column type (rules in `sunrise.selection.rules`). For numeric columns it chooses the family
-          with the best leave-one-out score on a sample of rows (`sunrise.selection.by_score`); with more than 256
-          numeric columns or 200 classes, all columns are chosen by type.
+          with the best leave-one-out score on a sample of rows (`sunrise.selection.by_score`); with more than 200
+          classes, all columns are chosen by type.
         - "auto-fast" chooses all columns by type.
         - A dict maps a column, or a tuple of columns that form a block, to the name of a family, a family object such
           as `sunrise.Poisson()`, "auto-fast", or None to leave the column out. Columns not in the dict are "auto".
@@ -53,10 +53,10 @@ class NaiveBayes(GenerativeMixin, ReliabilityMixin, WordsMixin, SummaryMixin):
         Calibrate the probabilities on leave-one-out scores of the training rows, with an offset for each class and
         either one weight for each column ("columns") or one weight for all columns ("temperature", which also fits an
         exponent of the row length for blocks of counts). Folds of the rows choose how strongly weights are shrunk.
-        "auto" is "columns"; "temperature" for joint blocks (counts, text) and more than 256 columns; None with fewer
-        than 30 different rows, with fewer than two classes of 5 different rows, or with more than 200 classes. None is
-        plain naive Bayes. `fit` calibrates, and so do the first 1,000 rows of `partial_fit`. Later updates keep the
-        previous calibration and mark it as stale; `recalibrate` fits it again.
+        "auto" is "columns"; "temperature" for joint blocks (counts, text) and where columns x classes are more than
+        8192; None with fewer than 30 different rows, with fewer than two classes of 5 different rows, or with more than
+        200 classes. None is plain naive Bayes. `fit` calibrates, and so do the first 1,000 rows of `partial_fit`. Later
+        updates keep the previous calibration and mark it as stale; `recalibrate` fits it again.
     unlabelled : {"error", "em"}, default="error"
         Treatment of rows whose label is missing (None, NaN or a null) in `fit`: "error" raises a ValueError, "em" uses
         the rows for semi-supervised learning by the EM algorithm, which `em_` describes.

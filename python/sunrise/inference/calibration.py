@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from sunrise import engines
 from sunrise._common.arrays import Codes, Floats, Mask, Positions
-from sunrise.engines.array import log_normalise
 from sunrise.inference.column_weights import ColumnWeights
 from sunrise.inference.folds import N_FOLDS
 from sunrise.inference.held_out import HeldOut
@@ -101,9 +101,15 @@ class _Trial:
     def losses(self) -> Floats:
         """Return the log loss of every row under the class frequencies, strengths x rows."""
         objective, i = self.objective, np.arange(len(self.objective.y))
-        log_p = (_normalised(objective.prior + objective.scores(v)) for v in self.parameters)
-        losses = np.array([-log_p[i, objective.y] for log_p in log_p])
-        return losses if self.wanted is None else np.where(self.wanted[:, None], losses, np.inf)
+        losses = np.full((len(self.parameters), len(i)), np.inf)
+        known: dict[int, Floats] = {}
+        for k, v in enumerate(self.parameters):
+            if self.wanted is None or self.wanted[k]:
+                if id(v) not in known:
+                    log_p = _normalised(objective.scores(v) + objective.prior)
+                    known[id(v)] = -log_p[i, objective.y]
+                losses[k] = known[id(v)]
+        return losses
 
     def promising(self) -> Mask:
         """Return the mask of the strengths whose loss is at most two standard errors above the least, and the first.
@@ -215,4 +221,5 @@ def _sample_weight(rows: LeaveOneOut, use: Positions) -> Floats:
 
 
 def _normalised(scores: Floats) -> Floats:
-    return np.asarray(log_normalise(scores, scores[:1], "log_proba")[0])
+    fallback = np.zeros(scores.shape[1])  # scores are finite
+    return np.asarray(engines.current().log_normalise(np.ascontiguousarray(scores), fallback, "log_proba")[0])

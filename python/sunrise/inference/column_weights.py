@@ -15,7 +15,7 @@ import numpy as np
 from sunrise import engines
 from sunrise._common.arrays import Codes, Floats, Mask, Positions
 from sunrise.inference.leave_one_out import LeaveOneOut
-from sunrise.inference.optimise import minimise
+from sunrise.inference.optimise import MAX_NEWTON_VARIABLES, minimise
 from sunrise.inference.score_blocks import (
     column_groups,
     column_scores,
@@ -25,12 +25,14 @@ from sunrise.inference.score_blocks import (
 )
 from sunrise.model.calibration_weights import Calibration, Strengths
 
-#: Maximum number of scores (rows x classes x columns) in memory; with more, a sample of the rows is used.
-MOST_NUMBERS = 1 << 22
-#: With more weights than this, Hessians are too large: only the default strengths are tried.
-MOST_WEIGHTS = 256
+#: Most products (rows x classes x weights^2) in a Hessian; with more, it is that of some of the rows.
+MOST_PRODUCTS = 1 << 32
 #: Penalty factor of squared offsets.
 OFFSET_PENALTY = 1e-4
+#: Number of rows to which weights are fitted first, to begin the fit to all rows near its end.
+START_ROWS = 2048
+#: Factors by which the first weights are made smaller, one after the other.
+START_FACTORS = (0.5, 0.5, 0.4, 0.3, 0.3, 0.0)
 #: Relative tolerance of the minimisation: of the weights of a model, and of weights that are only compared.
 TOLERANCE, ROUGH_TOLERANCE = 1e-12, 1e-6
 
@@ -81,8 +83,8 @@ class ColumnWeights:
 
     @staticmethod
     def most_rows(rows: LeaveOneOut) -> int:
-        """Return the number of rows whose scores fit into memory."""
-        return MOST_NUMBERS // max(1, len(rows.model.classes) * len(column_groups(rows)))
+        """Return the number of rows to which weights are fitted: all of them."""
+        return rows.batch.n_rows
 
     def select_rows(self, rows: Any) -> ColumnWeights:
         """Return the objective of some rows."""
@@ -93,6 +95,11 @@ class ColumnWeights:
     def n_weights(self) -> int:
         """Number of weights."""
         return int(self.cells.shape[2])
+
+    @property
+    def _is_wide(self) -> bool:
+        """True if Hessians are too large: then only the default strengths are tried."""
+        return len(self.start()) > MAX_NEWTON_VARIABLES
 
     def start(self) -> Floats:
         """Return the parameters of plain naive Bayes: weights 1 and offsets 0."""
@@ -113,6 +120,8 @@ class ColumnWeights:
     ) -> Floats:
         """Return the parameters that minimise the penalised loss; `start` may be those of other strengths."""
         n, engine, penalty = self.n_weights, engines.current(), self._penalty(strengths)
+        few = self._rows_of_hessian
+        tolerance = tolerance if few is self else max(tolerance, ROUGH_TOLERANCE)
 
         def objective(v: Floats) -> tuple[float, Floats]:
             value, of_weights, of_offsets = engine.loss(*self._data, v[:n], v[n:], self.n_threads)
@@ -120,14 +129,39 @@ class ColumnWeights:
             return value + float(penalty.slope @ v + 0.5 * v @ penalty.hessian @ v), gradient
 
         def hessian(v: Floats) -> Floats:
-            self._last_curvature[:] = [engine.curvature(*self._data, v[:n], v[n:], self.n_threads)]
+            self._last_curvature[:] = [engine.curvature(*few._data, v[:n], v[n:], self.n_threads)]
             return np.asarray(self._last_curvature[0] + penalty.hessian)
 
         first = (
             None if start is None or not self._last_curvature else self._last_curvature[0] + penalty.hessian
         )
-        start = self.start() if start is None else start
+        start = self._near_start(strengths) if start is None else start
         return minimise(objective, hessian, start, self._bounds, tolerance, first)
+
+    def _near_start(self, strengths: Strengths) -> Floats:
+        """Return parameters with which the fit begins: one weight for all columns, or a fit to some of the rows.
+
+        They are made smaller as long as that lowers the loss: Newton steps from weights that are too large are poor.
+        """
+        v, step = self.start(), len(self.y) // START_ROWS
+        if step >= 4:
+            v = self.select_rows(np.arange(0, len(self.y), step)).solve(strengths, None, ROUGH_TOLERANCE)
+        loss = self._loss(v)
+        for factor in START_FACTORS:
+            if (smaller := self._loss(factor * v)) >= loss:
+                break
+            v, loss = factor * v, smaller
+        return v
+
+    @cached_property
+    def _rows_of_hessian(self) -> ColumnWeights:
+        """The rows over which Hessians are summed: all of them, unless there are many weights."""
+        step = -(-self.cells.size * self.n_weights // MOST_PRODUCTS)
+        return self if step <= 1 else self.select_rows(np.arange(0, len(self.y), step))
+
+    def _loss(self, v: Floats) -> float:
+        n = self.n_weights
+        return float(engines.current().loss(*self._data, v[:n], v[n:], self.n_threads)[0])
 
     @property
     def _bounds(self) -> tuple[Floats, Floats]:
@@ -142,7 +176,7 @@ class ColumnWeights:
         """
         v, fitted = start if len(start) == len(self.start()) else self.start(), []
         for k, (strengths, is_wanted) in enumerate(zip(self.grid, wanted, strict=True)):
-            is_wanted = is_wanted and (k == 0 or self.n_weights <= MOST_WEIGHTS)
+            is_wanted = is_wanted and (k == 0 or not self._is_wide)
             v = self.solve(strengths, v, ROUGH_TOLERANCE) if is_wanted else v
             fitted.append(v)
         return fitted
@@ -154,7 +188,7 @@ class ColumnWeights:
         rows per weight this is close, and one pass over the rows serves all parts and strengths.
         """
         n, engine, total = self.n_weights, engines.current(), self.weight.sum()
-        if n > MOST_WEIGHTS:
+        if self._is_wide:
             return [[self._without(part).solve(GRID[0], v, ROUGH_TOLERANCE)] * len(GRID) for part in parts]
         slopes, curvatures = [], []
         for part in parts:

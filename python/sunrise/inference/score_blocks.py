@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from sunrise._common.arrays import Floats, Positions
@@ -16,7 +14,7 @@ SMALL_SCORE = 0.02
 #: Number of rows from which the scale of the scores is estimated.
 UNIT_ROWS = 256
 #: Number of scores that are computed at a time.
-PIECE = 1 << 22
+PIECE = 1 << 20
 
 
 def usable_rows(rows: LeaveOneOut) -> Positions:
@@ -46,22 +44,23 @@ def log_frequencies(rows: LeaveOneOut, use: Positions) -> Floats:
 def column_scores(rows: LeaveOneOut, use: Positions) -> Floats:
     """Return the scores of every column, or joint block, for some rows: rows x (classes - 1) x weights."""
     model = rows.model
-    scores = np.empty((len(use), len(model.classes), len(column_groups(rows))))
+    scores = np.empty((len(use), len(model.classes) - 1, len(column_groups(rows))))
     all_rows = len(use) == rows.batch.n_rows and bool((use[:-1] < use[1:]).all())
     first = 0
     for k, part in enumerate(model.parts):
         if part.family.joint:
-            scores[:, :, first] = score_unit(rows, k, use) * rows.block(k)[use]
+            scores[:, :, first] = block_scores(rows, k, use)
             first += 1
             continue
         n = len(part.columns)
         step = max(1, PIECE // (n * len(model.classes)))
         for start in range(0, len(use), step):
             here = slice(start, start + step)
-            which: Any = here if all_rows else use[here]
-            scores[here, :, first : first + n] = rows.cells(k, which)
+            which = here if all_rows else use[here]
+            cells = _replace_infinite(rows.cells(k, which))
+            np.subtract(cells[:, 1:], cells[:, :1], out=scores[here, :, first : first + n])
         first += n
-    return _minus_first_class(_replace_infinite(scores))
+    return scores
 
 
 def block_scores(rows: LeaveOneOut, k: int, use: Positions) -> Floats:

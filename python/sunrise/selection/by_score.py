@@ -21,6 +21,7 @@ from sunrise._common.arrays import Codes, Floats, Positions
 from sunrise.data.column import Column
 from sunrise.data.frame import frame_of
 from sunrise.data.profile import ColumnProfile
+from sunrise.data.row_hash import mix, number_hashes
 from sunrise.families.base import FAMILIES
 from sunrise.families.capabilities import Candidate
 from sunrise.inference.leave_one_out import LeaveOneOut
@@ -34,15 +35,17 @@ from sunrise.selection.distinct import Cells, DistinctValues
 from sunrise.selection.row_scores import RowScores, row_scores
 from sunrise.selection.rules import FEWEST_IDENTIFIERS, profile_numbers
 
-#: Number of rows in the sample; least number of rows of each class; number of numeric columns beyond which families
-#: are chosen by type, because scoring takes some milliseconds per column.
-ROWS, ROWS_OF_CLASS, MOST_COLUMNS = 2000, 20, 256
-#: Number of classes beyond which families are chosen by type; classes^2 x columns beyond which families with quadratic
+#: Number of rows in the sample; most cells in the sample, so that many columns have fewer rows, but no fewer than the
+#: third number; least number of rows of each class.
+ROWS, CELLS, FEWEST_ROWS, ROWS_OF_CLASS = 2000, 1 << 16, 500, 20
+#: Number of classes beyond which families are chosen by type; classes^2 x cells beyond which families with quadratic
 #: cost in the classes (kernel densities) are not candidates.
-MOST_CLASSES, MOST_COST = 200, 50_000
+MOST_CLASSES, MOST_COST = 200, 100_000_000
 #: Families are chosen by type with fewer cells than this in a column, or with fewer than two classes with this many
 #: rows.
 FEWEST_CELLS, FEWEST_OF_CLASS = 30, 5
+#: Share of distinct hashes above which the columns hashed so far tell the rows apart.
+FEW_EQUAL = 0.95
 
 
 def choose_by_score(
@@ -64,24 +67,27 @@ def choose_by_score(
     }
     families = _all_candidates()
     candidates = {j: _candidates(profile, families) for j, profile in profiles.items()}
-    for j, names in (shortlists or {}).items():
-        candidates[j] = [family for family in candidates.get(j, []) if family.name in names]
+    for j, shortlist in (shortlists or {}).items():
+        candidates[j] = [family for family in candidates.get(j, []) if family.name in shortlist]
     candidates = {j: own for j, own in candidates.items() if len(own) > 1}
-    if not 0 < len(candidates) <= MOST_COLUMNS:
+    if not candidates:
         return {}
+    most = max(FEWEST_ROWS, min(ROWS, CELLS // len(candidates)))
     costs = {family.name: n_classes**family.cost_power for family in families}
-    affordable = {name for name, cost in costs.items() if cost == 1 or cost * len(candidates) <= MOST_COST}
-    rows = sample_rows([columns[j].numbers for j in candidates], labelled.codes, labelled.weight, ROWS)
+    cells = most * len(candidates)
+    affordable = {name for name, cost in costs.items() if cost == 1 or cost * cells <= MOST_COST}
+    rows = sample_rows([columns[j].numbers for j in candidates], labelled.codes, labelled.weight, most)
     sample = _Sample.of(labelled, rows)
     x = {j: DistinctValues.of(columns[j].numbers(rows)) for j in candidates}
+    names = {j: {family.name for family in own} for j, own in candidates.items()}
     choices: dict[int, Choice] = {}
     for is_few in (True, False):
         pairs = [
             Pair(family, j)
             for family in families
             if family.name in affordable
-            for j, own in candidates.items()
-            if x[j].is_few == is_few and family in own
+            for j, own in names.items()
+            if x[j].is_few == is_few and family.name in own
         ]
         if pairs:
             choices |= _choices(pairs, sample.scores(pairs, x, settings))
@@ -247,33 +253,52 @@ class _Sample:
 def sample_rows(columns: list[Any], codes: Codes, weight: Floats | None, most: int) -> Positions:
     """Return the positions of a sample of rows, with a minimum number per class.
 
-    A hash of the numbers, the class and the weight of a row decides, so that the order of the rows has no effect.
+    A hash of the numbers, the class and the weight of a row decides, so that the order of the rows has no effect. Only
+    rows whose hash is small over the first columns, which tell most rows apart, are hashed over all columns.
     """
     present = np.arange(len(codes)) if weight is None else np.flatnonzero(weight > 0)
     if len(present) <= most:
         return present
-    hashes = _update_hash(np.zeros(len(present), np.uint64), codes[present].astype(np.float64))
-    hashes = hashes if weight is None else _update_hash(hashes, weight[present])
-    for numbers in columns:
-        hashes = _update_hash(hashes, numbers(present))
-    # Identical rows get a number each, which is hashed, too: each is drawn with the same probability.
+    hashes = mix(codes[present].astype(np.uint64))
+    hashes = hashes if weight is None else mix(hashes ^ number_hashes(weight[present]))
+    everywhere = slice(None) if len(present) == len(codes) else present
+    n_hashed, few = 0, present[:0]
+    while len(few) < most and n_hashed < len(columns):
+        hashes = mix(hashes ^ number_hashes(columns[n_hashed](everywhere)))
+        n_hashed += 1
+        few = _small_hashes(hashes, most)
+    if len(few) < most:
+        hashes = _tell_apart(hashes)
+        few = _small_hashes(hashes, most, are_distinct=True)
+    y = codes[present]
+    scarce = np.bincount(y[few], minlength=y.max() + 1) < ROWS_OF_CLASS
+    pool = np.union1d(few, np.flatnonzero(scarce[y])) if scarce.any() else few
+    full = hashes[pool]
+    for numbers in columns[n_hashed:]:
+        full = mix(full ^ number_hashes(numbers(present[pool])))
+    order = np.argsort(_tell_apart(full), kind="stable")
+    is_few = np.isin(pool, few)[order]
+    kept = is_few & (np.cumsum(is_few) <= most)
+    rank = np.empty(len(pool), np.int64)
+    of_class = y[pool][order]
+    for c in np.unique(of_class):
+        members = np.flatnonzero(of_class == c)
+        rank[members] = np.arange(len(members))
+    return np.sort(present[pool[order[kept | (rank < ROWS_OF_CLASS)]]])
+
+
+def _small_hashes(hashes: Any, most: int, are_distinct: bool = False) -> Positions:
+    """Return the positions of the smallest hashes, about twice `most`; none if many of them are equal."""
+    share = 2.0 * most / len(hashes)
+    small = np.arange(len(hashes)) if share >= 1.0 else np.flatnonzero(hashes < np.uint64(share * 2.0**64))
+    n_distinct = len(small) if are_distinct else len(np.unique(hashes[small]))
+    return small if n_distinct >= FEW_EQUAL * len(small) else small[:0]
+
+
+def _tell_apart(hashes: Any) -> Any:
+    """Return other hashes for equal ones: identical rows get a number each, so that each may be drawn by itself."""
     order = np.argsort(hashes, kind="stable")
     first = np.flatnonzero(np.diff(hashes[order], prepend=hashes[order[:1]] ^ np.uint64(1)) != 0)
-    copy_number = np.empty(len(hashes))
+    copy_number = np.empty(len(hashes), np.uint64)
     copy_number[order] = np.arange(len(hashes)) - np.repeat(first, np.diff(np.append(first, len(hashes))))
-    order = np.argsort(_update_hash(hashes, copy_number), kind="stable")
-    kept = np.zeros(len(present), bool)
-    kept[order[:most]] = True
-    rank = np.empty(len(present), np.int64)
-    of_class = codes[present][order]
-    for c in np.unique(of_class):
-        members = order[of_class == c]
-        rank[members] = np.arange(len(members))
-    return present[kept | (rank < ROWS_OF_CLASS)]
-
-
-def _update_hash(hashes: Any, x: Floats) -> Any:
-    """Return the hashes of the rows, updated with one number x per row."""
-    x = np.where(np.isnan(x), np.nan, x + 0.0)  # one bit pattern for NaN, one for zero
-    hashes = (hashes ^ x.view(np.uint64)) * np.uint64(0x9E3779B97F4A7C15)
-    return hashes ^ (hashes >> np.uint64(29))
+    return mix(hashes ^ mix(copy_number))

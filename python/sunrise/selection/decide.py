@@ -35,6 +35,7 @@ class Decision(NamedTuple):
     plausible: Mask
 
 
+@np.errstate(invalid="ignore")  # scores may be infinite
 def decide(
     names: Sequence[str], of_class: Floats, of_cell: Floats, prior: Floats, weight: Floats
 ) -> Decision:
@@ -65,14 +66,12 @@ def mean_and_error(scores: Floats, weight: Floats) -> tuple[Floats, Floats]:
     """Return the means of scores over the rows and their standard errors; a row of weight k counts as k rows."""
     total = weight.sum()
     mean = weight @ scores / total
-    with np.errstate(invalid="ignore"):
-        error = np.sqrt(weight @ (scores - mean) ** 2) / total
+    error = np.sqrt(weight @ np.square(scores - mean)) / total
     return np.asarray(mean), np.where(np.isfinite(error), error, 0.0)
 
 
 def within(scores: Floats, mean: Floats, weight: Floats, errors: float) -> Mask:
     """Return the mask of candidates whose mean score is within some standard errors of the best."""
     best = int(np.argmax(mean))
-    with np.errstate(invalid="ignore"):
-        less, error = mean_and_error(scores[:, [best]] - scores, weight)
+    less, error = mean_and_error(scores[:, [best]] - scores, weight)
     return np.asarray(np.isfinite(mean) & (less <= errors * error + _ROUNDING))

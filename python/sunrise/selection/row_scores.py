@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from sunrise import engines
 from sunrise._common.arrays import Floats
 from sunrise.engines import array
 from sunrise.inference.leave_one_out import LeaveOneOut
-from sunrise.numerics.special import log_sum_exp
 from sunrise.selection.density import lattice_terms
 from sunrise.selection.distinct import Cells, DistinctValues
 
@@ -35,21 +35,23 @@ def row_scores(loo: LeaveOneOut, cells: Cells, columns: Sequence[DistinctValues]
         loo.is_only_row_of_class, 0.0, np.ones(n_rows) if loo.weight is None else loo.weight
     )
     log_prior = loo.log_class_prior(slice(None))
-    of_class, of_cell = np.zeros(cells.x.shape), np.zeros(cells.x.shape)
+    # The scores of a column lie side by side, because the columns are compared one by one.
+    of_class, of_cell = np.zeros(cells.x.shape, order="F"), np.zeros(cells.x.shape, order="F")
     for k, part in enumerate(model.parts):
         own = list(part.columns)
         step = max(1, array.PIECE // max(1, len(own) * n_classes))
         for start in range(0, n_rows, step):
             rows = slice(start, min(start + step, n_rows))
-            y, prior = loo.y[rows, None, None].astype(np.intp), log_prior[rows]
-            scores = np.moveaxis(loo.cells(k, rows), 1, 2)
-            of_cell[rows, own] = np.take_along_axis(scores, y, axis=2)[:, :, 0]
-            scores = scores + prior[:, None, :]
-            impossible = np.asarray(np.isneginf(scores).all(axis=2))
-            if impossible.any():
-                scores = np.where(impossible[..., None], prior[:, None, :], scores)
-            own_class = np.take_along_axis(scores, y, axis=2)[:, :, 0]
-            of_class[rows, own] = own_class - log_sum_exp(scores, axis=2)
+            y, prior = loo.y[rows].astype(np.intp), log_prior[rows]
+            scores = loo.cells(k, rows)
+            at = np.arange(len(y))
+            of_cell[rows, own] = scores[at, y]
+            joint = np.ascontiguousarray(np.moveaxis(scores + prior[:, :, None], 1, 2))
+            if np.isneginf(joint.min(initial=0.0)):
+                impossible = np.asarray(np.isneginf(joint).all(axis=2))
+                joint = np.where(impossible[:, :, None], prior[:, None, :], joint)
+            log_p, _ = engines.current().log_normalise(joint.reshape(-1, n_classes), prior[0], "log_proba")
+            of_class[rows, own] = log_p.reshape(joint.shape)[at, :, y]
         family, x = part.family, cells.x[:, own]
         gaps, frequent = (np.array([columns[j].gap for j in own]), [columns[j].frequent for j in own])
         measure = family.log_base_measure(x)
@@ -58,5 +60,6 @@ def row_scores(loo: LeaveOneOut, cells: Cells, columns: Sequence[DistinctValues]
     times = 1.0 if cells.times is None else cells.times
     weight = np.broadcast_to(row_weight[:, None] * times, of_class.shape)
     unused = weight == 0
+    of_class[unused] = of_cell[unused] = 0.0
     of_prior = np.where(row_weight > 0, log_prior[np.arange(n_rows), loo.y], 0.0)
-    return RowScores(np.where(unused, 0.0, of_class), np.where(unused, 0.0, of_cell), of_prior, weight)
+    return RowScores(of_class, of_cell, of_prior, weight)
