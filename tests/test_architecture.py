@@ -27,11 +27,11 @@ ORDER = {
     "data": "errors levels profile weights column join findings blocks columns types frame row_hash write align labels "
     "kept_rows",
     "text": "alphabet texts vocabulary counter hashed",
-    "engines": "array_words array native_weights native",
-    "families": "left_out readers text_reader capabilities base smoothing priors pseudo_row categorical binned "
+    "engines": "array_words array native_weights pieces native",
+    "families": "left_out cells record_cells readers text_reader capabilities base smoothing priors pseudo_row categorical binned "
     "bernoulli beta exponential gamma gaussian geometric kernel laplace lognormal multinomial negative_binomial "
     "poisson vonmises zero_inflated_poisson complement odds dirichlet_multinomial text",
-    "model": "settings schema calibration_weights class_prior accumulate fitted encode_rows score",
+    "model": "settings schema calibration_weights class_prior accumulate record fitted encode_rows score",
     "inference": "scores leave_one_out held_out folds optimise score_blocks column_weights temperature calibration "
     "em_report em decisions explain intervals linear_form posteriors sampling",
     "selection": "rules density distinct row_scores decide by_score choose waking duplicates mutual_information",
@@ -134,10 +134,12 @@ SHARED = {
     "__init__",
     "base",
     "capabilities",
+    "cells",
     "left_out",
     "priors",
     "pseudo_row",
     "readers",
+    "record_cells",
     "smoothing",
     "text_reader",
 }

@@ -31,9 +31,9 @@ def library_of(X: Any) -> str | None:
 
 def readable(x: Any) -> bool:
     """True if the native functions can read an array in place: plain numbers, aligned, strides of whole cells."""
-    if type(x) is not np.ndarray or x.dtype not in _PLAIN or not x.flags.aligned:
+    if type(x) is not np.ndarray or x.dtype not in _PLAIN or not (flags := x.flags).aligned:
         return False
-    return all(stride % x.itemsize == 0 for stride in x.strides)
+    return flags.c_contiguous or all(stride % x.itemsize == 0 for stride in x.strides)
 
 
 def in_place(x: NDArray[Any]) -> NDArray[Any]:

@@ -178,7 +178,7 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
         """Return the rows encoded for scoring, and the table with its columns in the order of the model."""
         self._require_fitted()
         batch, table = encode_rows(self._read_table(X, fitting=False), self._model, release=True)
-        batch.findings.warn()
+        batch.warn()
         return batch, table
 
     def _name_columns(self, schema: Schema) -> None:

@@ -34,6 +34,7 @@ class SingleFamilyEstimator(NaiveBayes):
     _repr_mimebundle_ = BaseEstimator._repr_mimebundle_
 
     _finds_labels_by_name = False
+    _reads_records = False  # scikit-learn validates the names of the columns
 
     def _read_table(self, X: Any, fitting: bool) -> Frame:
         """Read a table of numbers; scikit-learn validates the names and the number of columns."""

@@ -16,7 +16,8 @@ from sunrise.data.errors import refuse_cell
 from sunrise.data.findings import Findings
 from sunrise.data.frame import Frame
 from sunrise.families.base import Family
-from sunrise.families.readers import plain_levels, tolerant
+from sunrise.families.cells import tolerant
+from sunrise.families.readers import plain_levels
 from sunrise.model.schema import Choice, Part, Schema
 from sunrise.statistics.counts import Counts
 from sunrise.statistics.model import Stats

@@ -13,6 +13,7 @@ from sunrise._common.arrays import Floats, Labels
 from sunrise.forms.base import Form
 from sunrise.model.calibration_weights import Calibration
 from sunrise.model.class_prior import class_factors, class_probabilities
+from sunrise.model.record import RecordReader
 from sunrise.model.schema import Part, Schema
 from sunrise.model.settings import Settings
 from sunrise.numerics.conjugate import Dirichlet
@@ -68,7 +69,7 @@ class FittedModel:
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the state for pickling, without cached values that can be derived again."""
-        derived = ("params", "plain_forms", "forms", "lookups")
+        derived = ("params", "plain_forms", "forms", "lookups", "records", "has_offsets", "row_exponents", "silent")
         return {name: value for name, value in self.__dict__.items() if name not in derived}
 
     @property
@@ -136,7 +137,7 @@ class FittedModel:
                 new.__dict__[name] = tuple(self.__dict__[name][k] for k in keep)
         return new
 
-    @property
+    @cached_property
     def has_offsets(self) -> bool:
         """True if calibration adds offsets to the class prior."""
         return self.calibration is not None and bool((self.log_prior != self.plain_log_prior).any())
@@ -168,6 +169,25 @@ class FittedModel:
         return tuple(
             None if (reader := part.family.reader).is_plain else reader.lookup(block) for part, block in pairs
         )
+
+    @cached_property
+    def records(self) -> RecordReader:
+        """The reader of single records."""
+        return RecordReader(self.schema, self.parts, self.lookups)
+
+    @cached_property
+    def silent(self) -> dict[Any, tuple[Floats, Floats]]:
+        """Results for rows that say nothing, kept by `model/score.py`."""
+        return {}
+
+    @cached_property
+    def row_exponents(self) -> dict[int, float]:
+        """The exponents of the row length in the scores, by block; blocks with exponent 0 are not included."""
+        if self.calibration is None:
+            return {}
+        exponents = self.calibration.exponents_of_columns
+        powers = ((k, float(exponents[part.columns[0]])) for k, part in enumerate(self.parts))
+        return {k: power for k, power in powers if power != 0.0}
 
 
 def _with_declared(part: Part, block: Any, declared: list[Labels]) -> Any:

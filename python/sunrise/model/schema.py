@@ -95,6 +95,10 @@ class Schema:
     #: The library of the first data frame, if any.
     library: str | None = None
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the state for pickling, without cached values that can be derived again."""
+        return {name: self.__dict__[name] for name in self.__dataclass_fields__}
+
     @classmethod
     def whole(cls, choice: Choice, n_columns: int, names: Any = None, library: str | None = None) -> Schema:
         """Return a schema with all columns in one block."""
