@@ -58,7 +58,7 @@ class SingleFamilyEstimator(NaiveBayes):
 
     def _whole_schema(self, settings: Settings, table: Frame) -> Schema:
         """Return a schema in which all columns form one block of the estimator's family."""
-        choice = Choice(settings.families, "given for all columns")
+        choice = Choice(settings.families, "given for all columns", "all")
         names = table.names if table.is_named else None
         return Schema.whole(choice, len(table.names), names, table.library)
 

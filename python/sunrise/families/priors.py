@@ -288,9 +288,10 @@ SMALLEST_SUM = 1e-290
 
 def overflow_problem(sums: Floats, why: str = "too large to be added", n_views: int = 1) -> Problem | None:
     """Report the first column whose sums overflow, or None."""
-    finite = np.isfinite(sums).all(axis=0)
+    finite = np.isfinite(sums)
     if finite.all():
         return None
+    finite = finite.all(axis=0)
     text = f"holds numbers {why}. Divide the column by a power of ten."
     return Problem(int(np.argmin(finite)) // n_views, text)
 
@@ -298,7 +299,7 @@ def overflow_problem(sums: Floats, why: str = "too large to be added", n_views: 
 def check_not_negative(family: Any, **settings: Any) -> None:
     """Raise unless these settings are numbers or arrays, all finite and 0 or more; store arrays as NumPy arrays."""
     for name, value in settings.items():
-        if value is None:
+        if value is None or (type(value) in (float, int) and 0.0 <= value < np.inf):
             continue
         try:
             numbers = np.asarray(value if isinstance(value, Real) else list(value), dtype=float)

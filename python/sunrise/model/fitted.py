@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import operator
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -35,23 +36,28 @@ class FittedModel:
         resolved: tuple[Part, ...] | None = None,
     ) -> None:
         self.settings, self.schema, self.classes, self.calibration = settings, schema, classes, calibration
-        self.parts = tuple(replace(p, family=settings.with_defaults(p.family)) for p in schema.parts)
+        self.parts = tuple([Part(settings.with_defaults(p.family), p.columns) for p in schema.parts])
         all_classes = stats.reindexed(classes)
         self.factors = class_factors(settings.class_weight, all_classes)
         scaled = all_classes if self.factors is None else all_classes.scaled(self.factors)
         blocks = tuple(
-            _with_declared(part, block, schema.declared(part))
-            for part, block in zip(self.parts, scaled.blocks, strict=True)
+            [
+                _with_declared(part, block, schema.declared(part))
+                for part, block in zip(self.parts, scaled.blocks, strict=True)
+            ]
         )
-        self.stats = replace(scaled, blocks=blocks)
+        is_same = all(map(operator.is_, blocks, scaled.blocks))
+        self.stats = scaled if is_same else replace(scaled, blocks=blocks)
         #: Statistics of the blocks, class weights applied and declared levels added.
         self.blocks: tuple[Any, ...] = blocks
         for part in self.parts:
             part.family.check(len(part.columns), len(classes))
         # Families resolved from other statistics (EM) keep the settings that they got from these.
         self.parts = resolved or tuple(
-            replace(part, family=part.family.resolve(block))
-            for part, block in zip(self.parts, blocks, strict=True)
+            [
+                Part(part.family.resolve(block), part.columns)
+                for part, block in zip(self.parts, blocks, strict=True)
+            ]
         )
         wanted = settings.class_prior if prior is None else prior
         self.is_prior_fitted = wanted is None or (isinstance(wanted, str) and wanted == "fitted")

@@ -103,7 +103,9 @@ class Schema:
     def whole(cls, choice: Choice, n_columns: int, names: Any = None, library: str | None = None) -> Schema:
         """Return a schema with all columns in one block."""
         known: Sequence[Any] = range(n_columns) if names is None else tuple(names)
-        return cls(known, (replace(choice, block="all"),) * n_columns, names is not None, library=library)
+        if choice.block is None:
+            choice = replace(choice, block="all")
+        return cls(known, (choice,) * n_columns, names is not None, library=library)
 
     @cached_property
     def parts(self) -> tuple[Part, ...]:
@@ -174,7 +176,7 @@ class Schema:
         only = _common_choice(self.choices)
         choices = [self.choices[j] for j in part.columns] if only is None else [only]
         own = [choice.is_given_lenient if given else choice.is_lenient for choice in choices]
-        return np.array(own if only is None else own * len(part.columns), dtype=bool)
+        return np.array(own, bool) if only is None else np.full(len(part.columns), own[0])
 
     @cached_property
     def is_matrix(self) -> bool:
@@ -303,7 +305,9 @@ class Schema:
         )
 
     def declared(self, part: Part) -> list[Labels]:
-        """Return the declared levels of every column of a block."""
+        """Return the declared levels of every column of a block; an empty list if no column declares any."""
+        if _common_choice(self.choices) is not None and self.choices[0].declared is None:
+            return []
         none = np.empty(0, dtype=object)
         return [none if (levels := self.choices[j].declared) is None else levels for j in part.columns]
 
