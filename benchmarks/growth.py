@@ -67,7 +67,9 @@ def frame(n_rows: int, n_columns: int = 10, n_classes: int = 3) -> tuple[Any, An
         elif j % 10 < 8:
             columns[f"x{j}"] = pl.Series(rng.poisson(3.0 + 0.3 * (y % 5)))
         else:
-            columns[f"x{j}"] = names.gather(pl.Series((rng.integers(0, 17, n_rows) + y % 4).astype(np.uint32)))
+            columns[f"x{j}"] = names.gather(
+                pl.Series((rng.integers(0, 17, n_rows) + y % 4).astype(np.uint32))
+            )
     return pl.DataFrame(columns), y
 
 
@@ -111,7 +113,9 @@ SERIES = [
     Series("GaussianNB", "rows", DECADES, sunrise.GaussianNB, lambda n: matrix(n, 10)),
     Series("auto-fast", "rows", DECADES, fast, frame),
     Series("default", "rows", (300, 3_000, 30_000, 300_000), sunrise.NaiveBayes, frame),
-    Series("GaussianNB", "columns", (100, 1_000, 10_000, 100_000), sunrise.GaussianNB, lambda n: matrix(200, n)),
+    Series(
+        "GaussianNB", "columns", (100, 1_000, 10_000, 100_000), sunrise.GaussianNB, lambda n: matrix(200, n)
+    ),
     Series("auto-fast", "columns", (10, 100, 1_000, 10_000), fast, lambda n: frame(1_000, n)),
     Series("default", "columns", (10, 100, 1_000, 10_000), sunrise.NaiveBayes, lambda n: frame(1_000, n)),
     Series("MultinomialNB, CSR", "columns", DECADES, sunrise.MultinomialNB, counts),
@@ -164,7 +168,7 @@ def of_memory(sizes: list[int], values: list[float]) -> float | None:
 
 def run(at: int, series: Series) -> int:
     """Measure and print one series; return the number of missed claims."""
-    threads = {name: "1" for name in ("SUNRISE_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")}
+    threads = dict.fromkeys(("SUNRISE_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
     points = []
     for size in series.sizes:
         command = [sys.executable, "-c", f"from benchmarks.growth import measure; measure({at}, {size})"]
@@ -196,7 +200,9 @@ def main(wanted: list[str]) -> int:
     """Run all series, or those along the named axes or of the named models; return 1 if an exponent is too large."""
     known = {series.axis for series in SERIES} | {series.name for series in SERIES}
     if strange := set(wanted) - known:
-        raise SystemExit(f"no such series: {', '.join(sorted(strange))}. There are: {', '.join(sorted(known))}")
+        raise SystemExit(
+            f"no such series: {', '.join(sorted(strange))}. There are: {', '.join(sorted(known))}"
+        )
     print(
         f"Sunrise {sunrise.__version__}, scikit-learn {sklearn.__version__}, Python {platform.python_version()}, "
         f"1 thread, CPU time. Exponents of the two upper decades; at most {LINEAR} in rows, columns and levels.\n"

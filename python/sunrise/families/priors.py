@@ -291,9 +291,8 @@ def overflow_problem(sums: Floats, why: str = "too large to be added", n_views: 
     finite = np.isfinite(sums)
     if finite.all():
         return None
-    finite = finite.all(axis=0)
     text = f"holds numbers {why}. Divide the column by a power of ten."
-    return Problem(int(np.argmin(finite)) // n_views, text)
+    return Problem(int(np.argmin(finite.all(axis=0))) // n_views, text)
 
 
 def check_not_negative(family: Any, **settings: Any) -> None:

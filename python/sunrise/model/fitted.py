@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from sunrise._common.arrays import Floats, Labels
+from sunrise.families.capabilities import HasLevels
 from sunrise.forms.base import Form
 from sunrise.model.calibration_weights import Calibration
 from sunrise.model.class_prior import class_factors, class_probabilities
@@ -75,7 +76,16 @@ class FittedModel:
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the state for pickling, without cached values that can be derived again."""
-        derived = ("params", "plain_forms", "forms", "lookups", "records", "has_offsets", "row_exponents", "silent")
+        derived = (
+            "params",
+            "plain_forms",
+            "forms",
+            "lookups",
+            "records",
+            "has_offsets",
+            "row_exponents",
+            "silent",
+        )
         return {name: value for name, value in self.__dict__.items() if name not in derived}
 
     @property
@@ -113,6 +123,28 @@ class FittedModel:
             ]
             for part, p in zip(self.parts, self.params, strict=True)
         ]
+
+    def brief_descriptions(self, most_columns: int, most_levels: int) -> list[list[dict[str, Floats]]]:
+        """Parameters for display, of the first columns only, and of each only the most probable levels."""
+        return [self._brief_description(k, most_columns, most_levels) for k in range(len(self.parts))]
+
+    def _brief_description(self, k: int, most_columns: int, most_levels: int) -> list[dict[str, Floats]]:
+        part = self.parts[k]
+        family, n = part.family, sum(j < most_columns for j in part.columns[:most_columns])
+        if n == len(part.columns) or family.joint:
+            params = self.params[k]
+        elif n == 0:
+            return []
+        else:
+            # The parameters of a column depend on its own statistics only.
+            family = family.select_columns(list(range(n)))
+            block = Schema.gather_columns(part, [(0, at) for at in range(n)], (self.blocks[k],))
+            params = family.params(block, self.stats.weight)
+        if isinstance(family, HasLevels):
+            described = family.describe_briefly(params, most_levels)
+        else:
+            described = family.describe(params)
+        return [d if known else {} for d, known in zip(described[:n], params.known[:n], strict=True)]
 
     @cached_property
     def plain_forms(self) -> tuple[Form, ...]:

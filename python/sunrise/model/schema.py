@@ -229,7 +229,7 @@ class Schema:
                 )
         positions = other._positions
         return tuple(
-            self._gather_columns(part, [positions[order[j]] for j in part.columns], blocks)
+            self.gather_columns(part, [positions[order[j]] for j in part.columns], blocks)
             for part in self.parts
         )
 
@@ -246,7 +246,7 @@ class Schema:
         positions = old._positions | {j: (len(blocks) + k, 0) for k, j in enumerate(own)}
         blocks = (*blocks, *own.values())
         return tuple(
-            self._gather_columns(part, [positions[j] for j in part.columns], blocks) for part in self.parts
+            self.gather_columns(part, [positions[j] for j in part.columns], blocks) for part in self.parts
         )
 
     @property
@@ -290,10 +290,10 @@ class Schema:
         rest = replace(
             self, names=names, choices=tuple(replace(self.choices[j], family=part.family) for j in kept)
         )
-        return rest, (self._gather_columns(part, [(0, j) for j in kept], blocks),)
+        return rest, (self.gather_columns(part, [(0, j) for j in kept], blocks),)
 
     @staticmethod
-    def _gather_columns(part: Part, positions: list[tuple[int, int]], blocks: tuple[Any, ...]) -> Any:
+    def gather_columns(part: Part, positions: list[tuple[int, int]], blocks: tuple[Any, ...]) -> Any:
         """Return a block made of columns of other blocks, each given by (block, position in the block)."""
         views = np.arange(len(part.family.fit_support.views))
         n = len(views)
