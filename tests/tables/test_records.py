@@ -203,3 +203,14 @@ def test_records_leave_the_estimator_as_it_was(model):
         np.testing.assert_array_equal(
             pickle.loads(pickled).predict_proba(rows()[0]), model.predict_proba(rows()[0])
         )
+
+
+def test_a_record_has_the_explanation_of_its_row(model):
+    whole = model.explain(table().drop("y")[:40])
+    for k, row in enumerate(rows()):
+        for record in (row, pd.DataFrame([row], dtype=object)):
+            one = model.explain(record)
+            np.testing.assert_allclose(one.contributions[0], whole.contributions[k], rtol=1e-9, atol=1e-12)
+            assert one.values[0].tolist() == whole.values[k].tolist()
+            assert list(map(type, one.values[0])) == list(map(type, whole.values[k]))
+            assert one.text() == whole.text(k)

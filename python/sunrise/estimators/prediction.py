@@ -172,9 +172,14 @@ class PredictionMixin(ClassifierMixin, Estimator):  # type: ignore[misc]
         names = self._columns() if columns is None else [str(name) for name in columns]
         if len(names) != self.n_features_in_:
             raise ValueError(f"columns must name {self.n_features_in_} columns, not {len(names)}.")
-        batch, table = self._encode(X)
+        table, record = None, None
+        batch = self._model.records.read(X) if self._reads_records else None
+        if batch is None:
+            batch, table = self._encode(X)
+        else:
+            record = self._model.records.shown(X)
         try:
-            return Explanation.of(batch, self._model, names, table)
+            return Explanation.of(batch, self._model, names, table, record)
         except _native.CellError as error:
             self._refuse_cell(batch, error)
 

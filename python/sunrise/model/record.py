@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from sunrise.data.blocks import Batch, DenseBlock
-from sunrise.data.columns import readable
+from sunrise.data.columns import is_missing, readable
 from sunrise.families.record_cells import Encoder
 from sunrise.model.schema import Part, Schema
 
@@ -61,6 +61,13 @@ class RecordReader:
             blocks.append(DenseBlock(cells))
         return Batch(1, tuple(blocks))
 
+    def shown(self, X: Any) -> list[Any]:
+        """Return the cells of a record that `read` has read, for display; None is missing."""
+        record = self._record(X)
+        if not isinstance(record, dict):
+            return [_shown(value) for value in record or ()]
+        return [_shown(record.get(name)) for name in self._names]
+
     def _record(self, X: Any) -> Mapping[Any, Any] | Sequence[Any] | None:
         """Return the values of the only row by the names of their columns, or by position if they have no names."""
         kind = type(X)
@@ -100,3 +107,12 @@ class RecordReader:
 
 def _has_categories(dtype: Any) -> bool:
     return hasattr(dtype, "categories")
+
+
+def _shown(value: Any) -> Any:
+    """Return a number as a float, a boolean or a name as it is."""
+    if is_missing(value):
+        return None
+    if isinstance(value, str):
+        return value
+    return bool(value) if isinstance(value, bool | np.bool_) else float(value)
