@@ -63,8 +63,7 @@ def outside(x: Floats, support: Support) -> Mask:
 def tolerant(block: Block, family: Any, lenient: Mask, names: Sequence[Any], findings: Findings) -> Block:
     """Return the block with impossible cells missing, in the columns where that is allowed, and take note of them."""
     support = family.support
-    bounded = support.whole or np.isfinite(support.lowest) or np.isfinite(support.highest)
-    if not (bounded and lenient.any()):
+    if not (support.bounded and lenient.any()):
         return block
     x = block.numbers()
     cells = outside(x, support) & lenient

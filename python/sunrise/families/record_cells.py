@@ -43,8 +43,7 @@ def _numbers(values: Sequence[Any]) -> Floats | None:
 
 def number_encoder(support: Support, lenient: Mask) -> Encoder:
     """Return the encoder of numbers; `lenient` are the columns where a cell outside the support counts as missing."""
-    bounded = np.isfinite((support.lowest, support.highest)).any() or support.whole
-    if support.above is not None or not bounded or not lenient.any():
+    if support.above is not None or not support.bounded or not lenient.any():
         return _numbers
     at, lowest, highest, whole = (
         np.flatnonzero(lenient).tolist(),

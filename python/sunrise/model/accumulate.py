@@ -106,7 +106,7 @@ class Accumulator:
             return own[0] if len(own) == 1 else type(own[0]).concatenate(own)
         block = reader.fit_block(table, columns, family, self)
         names = [table.names[j] for j in columns] if table.is_named or len(columns) < 1000 else table.names
-        if reader.is_plain:
+        if reader.is_plain and family.support.bounded:
             # A family that was just chosen accepts every cell of its column.
             lenient = schema.lenient(part, given=ready is not None)
             block = tolerant(block, family, lenient, names, findings)
