@@ -8,7 +8,8 @@ python -m benchmarks calibration [NAME ...] [speed]                   log loss w
 python -m benchmarks text [NAME ...] [speed] [models]                 accuracy and speed on five document collections
 python -m benchmarks em [curve] [settings] [tables]                   learning from rows without a label
 python -m benchmarks shapes [NAME ...] [speed]                        families chosen by score, kernel densities
-python -m benchmarks all                                              all eight benchmarks
+python -m benchmarks growth [AXIS ...] [MODEL ...]                    time and memory against the size of the data
+python -m benchmarks all                                              all nine benchmarks
 
 Every benchmark prints Markdown tables and exits with status 1 if a claim that it checks is missed.
 """
@@ -76,8 +77,12 @@ def main(arguments: list[str]) -> int:
         from benchmarks import shapes
 
         return shapes.main(rest)
+    if first == "growth":
+        from benchmarks import growth
+
+        return growth.main(rest)
     if first == "all" and not rest:
-        names = "tables", "frames", "calibration", "text", "em", "shapes"
+        names = "tables", "frames", "calibration", "text", "em", "shapes", "growth"
         return max(main([]), *(main([name]) for name in names))
     return classes(set(arguments))
 

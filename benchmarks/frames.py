@@ -8,8 +8,6 @@ record  prediction for one record, as in a web service
 
 from __future__ import annotations
 
-import ctypes
-import gc
 import json
 import platform
 import subprocess
@@ -24,6 +22,7 @@ import sklearn
 import sunrise
 
 from benchmarks.baseline import Baseline
+from benchmarks.memory import grown
 from benchmarks.tables import DATA, load, schema
 from benchmarks.timing import interleaved, shown
 
@@ -128,23 +127,6 @@ def wide() -> int:
     line("predict_proba, pandas", "", shown(b), "", "")
     print()
     return missed
-
-
-def resident(what: str) -> int:
-    """Read a size in bytes from /proc/self/status: VmRSS is the current, VmHWM the peak resident size."""
-    with open("/proc/self/status") as status:
-        return next(int(row.split()[1]) * 1024 for row in status if row.startswith(what))
-
-
-def grown(run: Callable[[], Any]) -> int:
-    """Return the increase of the peak resident size during a call, in bytes."""
-    gc.collect()
-    ctypes.CDLL(None).malloc_trim(0)
-    with open("/proc/self/clear_refs", "w") as refs:
-        refs.write("5")  # reset the peak
-    before = resident("VmRSS")
-    run()
-    return resident("VmHWM") - before
 
 
 def memory_of(library: str) -> None:

@@ -27,16 +27,16 @@ ORDER = {
     "data": "errors levels profile weights column join findings blocks columns types frame row_hash write align labels "
     "kept_rows",
     "text": "alphabet texts vocabulary counter hashed",
-    "engines": "array_words array native_weights native",
-    "families": "left_out counts_left_out readers text_reader capabilities base smoothing priors pseudo_row "
-    "categorical binned bernoulli beta exponential gamma gaussian geometric kernel laplace lognormal multinomial "
-    "negative_binomial poisson vonmises zero_inflated_poisson complement odds dirichlet_multinomial text",
-    "model": "settings schema calibration_weights class_prior accumulate fitted encode_rows score",
+    "engines": "array_words array native_weights pieces native",
+    "families": "left_out counts_left_out cells record_cells readers text_reader capabilities base smoothing priors "
+    "pseudo_row categorical binned bernoulli beta exponential gamma gaussian geometric kernel laplace lognormal "
+    "multinomial negative_binomial poisson vonmises zero_inflated_poisson complement odds dirichlet_multinomial text",
+    "model": "settings schema calibration_weights class_prior accumulate record fitted encode_rows score",
     "inference": "scores left_out_blocks leave_one_out held_out folds optimise score_blocks column_weights temperature "
     "calibration em_report em decisions explain intervals linear_form posteriors sampling",
     "selection": "rules density distinct row_scores decide by_score choose waking duplicates mutual_information",
     "estimators": "base constraints fitted_attribute given_parameters mixed_parameters training_rows calibrating "
-    "stream learning prediction reliability generative summary words naive_bayes single_family bernoulli_nb "
+    "stream learning prediction reliability generative display summary words naive_bayes single_family bernoulli_nb "
     "categorical_nb complement_nb dirichlet_multinomial_nb gaussian_nb kernel_nb multinomial_nb poisson_nb text_nb "
     "selector",
     "datasets": "",
@@ -135,10 +135,12 @@ SHARED = {
     "base",
     "capabilities",
     "counts_left_out",
+    "cells",
     "left_out",
     "priors",
     "pseudo_row",
     "readers",
+    "record_cells",
     "smoothing",
     "text_reader",
 }

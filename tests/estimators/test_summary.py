@@ -8,6 +8,8 @@ import pytest
 import sunrise
 from sklearn.pipeline import make_pipeline
 from sunrise import GaussianNB, NaiveBayes, Poisson, datasets
+from sunrise.data.levels import natural
+from sunrise.families import categorical
 
 LOADERS = [datasets.load_house_votes, datasets.load_heart_disease, datasets.load_mammographic]
 
@@ -102,3 +104,35 @@ def test_a_calibrated_model_says_so():
     model = sunrise.NaiveBayes(calibrate="columns").fit(table, list("aaabbb"))
     assert "calibrated by columns" in repr(model)
     assert "calibrated by columns (stale)" in repr(model.partial_fit({"x": [0.2]}, ["a"]))
+
+
+def test_a_brief_summary_describes_the_first_columns_only():
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 3, 200)
+    X = {f"x{j}": rng.normal(size=200) + y * (j % 3) for j in range(50)}
+    X |= {f"n{j}": rng.poisson(2 + y) for j in range(10)} | {f"s{j}": y.astype(str) for j in range(5)}
+    X = dict(sorted(X.items(), key=lambda item: item[0][::-1]))  # the families alternate
+    X["x1"][:7] = np.nan
+    model = NaiveBayes("auto-fast", calibrate=None).fit(X, y)
+    whole, brief = model._summary(), model._summary(30)
+    assert (len(whole.columns), len(brief.columns)) == (65, 30)
+    assert whole.head == brief.head and "7 of 13,000 cells missing" in brief.head
+    for a, b in zip(whole.columns, brief.columns, strict=False):
+        assert (a.name, a.family, a.reason, a.missing) == (b.name, b.family, b.reason, b.missing)
+        assert a.parameters.keys() == b.parameters.keys()
+        for name, values in a.parameters.items():
+            np.testing.assert_allclose(values, b.parameters[name], rtol=1e-13)
+    assert whole.text() == brief.text() == repr(model)
+
+
+def test_many_levels_are_printed_at_once(monkeypatch):
+    n = 20_000
+    levels = [f"level {k}" for k in range(n)] + ["often"] * 10 + ["seldom"] * 9
+    model = NaiveBayes("categorical", calibrate=None).fit({"s": levels}, np.arange(len(levels)) % 2)
+    seen = []
+    monkeypatch.setattr(categorical, "natural", lambda name: seen.append(name) or natural(name))
+    text = repr(model)
+    assert "often: " in text
+    assert "often" in model._repr_html_inner() and "seldom" in model._repr_html_inner()
+    assert len(seen) < 1000  # not all levels are sorted for a few that are shown
+    assert len(model.parameters_["s"]) == n + 3

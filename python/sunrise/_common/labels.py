@@ -101,8 +101,11 @@ def encode(y: Labels) -> tuple[Labels, Codes]:
         classes, codes = _native.encode_integers((y.view(np.uint8) != 0).view(np.uint8))
         return classes.astype(bool), codes
     if kind in "iu" and y.dtype != np.uint64:
-        classes, codes = _native.encode_integers(np.require(y, y.dtype.newbyteorder("="), ["C", "A"]))
-        return classes.astype(y.dtype), codes
+        own = y.dtype
+        if not (own.isnative and y.flags.c_contiguous and y.flags.aligned):
+            y = np.require(y, own.newbyteorder("="), ["C", "A"])
+        classes, codes = _native.encode_integers(y)
+        return classes.astype(own, copy=False), codes
     if kind in "US" and y.dtype.itemsize:
         raw = np.ascontiguousarray(y).view(np.uint8)
         first, codes = _native.encode_strings(raw, y.dtype.itemsize)

@@ -62,6 +62,10 @@ class Block(Protocol):
     def shape(self) -> tuple[int, int]:
         """Number of rows and of columns."""
 
+    @property
+    def missing(self) -> Mask | None:
+        """Mask of missing documents; None if cells are missing one by one."""
+
     def native(self, views: tuple[Term, ...]) -> Any:
         """Return these views of the cells in the layout of the native functions."""
 
@@ -86,6 +90,9 @@ class Block(Protocol):
 
 class _Accumulated:
     """A block whose statistics an engine computes directly."""
+
+    #: Mask of missing documents; None if cells are missing one by one.
+    missing: Mask | None = None
 
     def soft_statistics(self, shares: Floats, rows: Any, of_class: Callable[[int], Any]) -> Any:
         """Return the statistics of rows that belong to each class with a weight, `shares` (rows x classes).
@@ -329,11 +336,16 @@ class Batch:
     n_rows: int
     blocks: tuple[Block, ...]
     #: Cells of the whole table that the model cannot use.
-    findings: Findings = field(default_factory=Findings, repr=False)
+    findings: Findings | None = field(default=None, repr=False)
+
+    def warn(self) -> None:
+        """Warn of the cells that the model cannot use."""
+        if self.findings is not None:
+            self.findings.warn()
 
     def missing_documents(self, k: int) -> Mask:
         """Return the mask of missing documents of block k: they are in no statistics and add nothing to scores."""
-        missing: Mask | None = getattr(self.blocks[k], "missing", None)
+        missing = self.blocks[k].missing
         return np.zeros(self.n_rows, bool) if missing is None else missing
 
     def select_rows(self, rows: Any) -> Batch:

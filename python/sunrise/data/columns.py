@@ -31,9 +31,9 @@ def library_of(X: Any) -> str | None:
 
 def readable(x: Any) -> bool:
     """True if the native functions can read an array in place: plain numbers, aligned, strides of whole cells."""
-    if type(x) is not np.ndarray or x.dtype not in _PLAIN or not x.flags.aligned:
+    if type(x) is not np.ndarray or x.dtype not in _PLAIN or not (flags := x.flags).aligned:
         return False
-    return all(stride % x.itemsize == 0 for stride in x.strides)
+    return flags.c_contiguous or all(stride % x.itemsize == 0 for stride in x.strides)
 
 
 def in_place(x: NDArray[Any]) -> NDArray[Any]:
@@ -115,19 +115,22 @@ def arrow_column(name: Any, values: Any, declared: Any = None) -> Column:
         raise ValueError(
             f"column {name!r} cannot be used: {error}. Drop it, or cast it to another type."
         ) from None
-    column = replace(column_of_arrow(name, cells), source=values)
+    column = column_of_arrow(name, cells, values)
     return column if declared is None else replace(column, kind="level", declared=level_names(declared))
 
 
-def column_of_arrow(name: Any, cells: _native.ArrowColumn) -> Column:
+#: Kinds of columns by those of Arrow columns.
+_ARROW_KINDS = {"number": "number", "bool": "bool", "text": "level", "null": "empty"}
+
+
+def column_of_arrow(name: Any, cells: _native.ArrowColumn, source: Any = None) -> Column:
     """Wrap an Arrow column that Rust holds."""
-    kinds = {"number": "number", "bool": "bool", "text": "level", "null": "empty"}
+    kind = _ARROW_KINDS.get(cells.kind)
     if cells.kind == "date":
         refuse_dates(f"column {name!r}")
-    if cells.kind not in kinds:
+    if kind is None:
         refuse_type(name, cells.kind)
-    kind = kinds[cells.kind]
-    return Column(name, kind, len(cells), None if kind == "empty" else cells)
+    return Column(name, kind, len(cells), None if kind == "empty" else cells, source=source)
 
 
 def numpy_column(name: Any, values: NDArray[Any]) -> Column:

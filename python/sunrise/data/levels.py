@@ -27,7 +27,7 @@ def name_of(value: Any) -> str:
 
 def level_names(values: Iterable[Any]) -> Labels:
     """Return the names of levels as an array of strings."""
-    names = [name_of(value) for value in values]
+    names = [value if type(value) is str else name_of(value) for value in values]
     array = np.empty(len(names), dtype=object)
     array[:] = names
     return array

@@ -9,8 +9,9 @@ from types import ModuleType
 
 from sunrise._common.threads import threads
 from sunrise.engines import array, native
+from sunrise.engines.pieces import PIECE, score_in_pieces
 
-__all__ = ["ENGINES", "array", "current", "native", "threads", "using"]
+__all__ = ["ENGINES", "PIECE", "array", "current", "native", "score_in_pieces", "threads", "using"]
 
 ENGINES: dict[str, ModuleType] = {"native": native, "array": array}
 

@@ -17,6 +17,7 @@ from sunrise._common.threads import threads as threads_for
 from sunrise.data.blocks import Batch, Block, DenseBlock, SparseBlock
 from sunrise.engines import array
 from sunrise.engines.native_weights import MAKE_WEIGHTS, Weights, padded
+from sunrise.engines.pieces import score_in_pieces
 from sunrise.forms.base import Form
 from sunrise.forms.removal import Removal
 from sunrise.statistics.counts import Counts, RowCounts
@@ -167,7 +168,9 @@ _WEIGHTS: WeakKeyDictionary[Any, dict[str, Weights]] = WeakKeyDictionary()
 def _scoring_block(block: Block, support: Support, form: Any) -> tuple[Any, Support, Weights]:
     """Return cells, support and weights of a block: one element of the first argument of `_native.score`."""
     kind = block.kind if form.kind == "linear" else form.kind
-    weights = _WEIGHTS.setdefault(form, {})
+    weights = _WEIGHTS.get(form)
+    if weights is None:
+        weights = _WEIGHTS[form] = {}
     if kind not in weights:
         weights[kind] = MAKE_WEIGHTS[kind](form)
     return block.native(support.views), support, weights[kind]
@@ -287,6 +290,42 @@ def _score(
 ) -> tuple[NDArray[Any], int]:
     """Return `score` for canonical blocks whose views Rust can compute."""
     n, n_classes = batch.n_rows, len(log_prior)
+    blocks = _native_blocks(batch, supports, forms, threads)
+    if blocks is not None:
+        # A single native call writes the output.
+        out: NDArray[Any] = np.empty(n, np.int64) if output is None else np.empty((n, n_classes))
+        return out, _native.score(blocks, log_prior, fallback, out, output or "joint", threads, own_scores)
+
+    def score_piece(piece: Batch, own: tuple[Codes, Floats] | None) -> tuple[NDArray[Any], int]:
+        return _score_by_matrix(piece, supports, forms, log_prior, fallback, output, threads, own)
+
+    return score_in_pieces(batch, n_classes, output, own_scores, score_piece)
+
+
+def _native_blocks(batch: Batch, supports: Any, forms: Any, threads: int) -> list[Any] | None:
+    """Return the first argument of `_native.score`; None if that call alone cannot score all blocks."""
+    blocks = []
+    for block, support, form in zip(batch.blocks, supports, forms, strict=True):
+        if form.impossible is not None or _is_scored_in_python(block, form):
+            return None
+        if form.kind == "kernel":
+            form.native(threads)
+        blocks.append(_scoring_block(block, support, form))
+    return blocks
+
+
+def _score_by_matrix(
+    batch: Batch,
+    supports: Any,
+    forms: Any,
+    log_prior: Floats,
+    fallback: Floats,
+    output: Any,
+    threads: int,
+    own_scores: tuple[Codes, Floats] | None,
+) -> tuple[NDArray[Any], int]:
+    """Return `_score` for blocks that a single native call cannot score, by a matrix rows x classes."""
+    n, n_classes = batch.n_rows, len(log_prior)
     forbidden = _impossible(batch, supports, forms, n_classes, threads)
     parts = list(zip(batch.blocks, supports, forms, strict=True))
     for form in forms:
@@ -298,10 +337,6 @@ def _score(
         for part in parts
         if not _is_scored_in_python(part[0], part[2])
     ]
-    if forbidden is None and not pointwise:
-        # A single native call writes the output.
-        out: NDArray[Any] = np.empty(n, np.int64) if output is None else np.empty((n, n_classes))
-        return out, _native.score(blocks, log_prior, fallback, out, output or "joint", threads, own_scores)
     values = np.empty((n, n_classes))
     _native.score(blocks, log_prior, fallback, values, "joint", threads)
     for block, support, form in pointwise:

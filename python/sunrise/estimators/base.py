@@ -42,6 +42,13 @@ _FITTED_STATE = (
     "selected_",
 )
 
+#: Names of the constructor arguments of the estimators.
+_ARGUMENTS: dict[type, list[str]] = {}
+#: Constructor arguments that were found valid; the validation takes as long as the fit of a small table.
+_VALID: set[Any] = set()
+_MOST_VALID = 1000
+_PLAIN = frozenset((str, bool, int, float, type(None)))
+
 
 class Estimator(BaseEstimator):  # type: ignore[misc]
     """Base class of all estimators: fitted state and reading of tables."""
@@ -59,9 +66,26 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
         """Return the settings given by the constructor arguments."""
         raise TypeError("Estimator is a base class; use an estimator, for example NaiveBayes")
 
+    @classmethod
+    def _get_param_names(cls) -> list[str]:
+        """Return the names of the constructor arguments; scikit-learn would inspect the constructor at every call."""
+        names = _ARGUMENTS.get(cls)
+        if names is None:
+            names = _ARGUMENTS[cls] = super()._get_param_names()
+        return list(names)
+
     def _checked_settings(self) -> Settings:
         """Validate the constructor arguments and return the settings."""
-        self._validate_params()
+        values = tuple([getattr(self, name) for name in self._get_param_names()])
+        # 1, 1.0 and True are equal, but not equally valid.
+        key = type(self), values, tuple(map(type, values))
+        if not _PLAIN.issuperset(key[2]):
+            self._validate_params()
+        elif key not in _VALID:
+            self._validate_params()
+            if len(_VALID) >= _MOST_VALID:
+                _VALID.clear()
+            _VALID.add(key)
         return replace(self._settings(), who=type(self).__name__)
 
     def _calibration_kind(self) -> str | None:
@@ -181,7 +205,7 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
         """Return the rows encoded for scoring, and the table with its columns in the order of the model."""
         self._require_fitted()
         batch, table = encode_rows(self._read_table(X, fitting=False), self._model, release=True)
-        batch.findings.warn()
+        batch.warn()
         return batch, table
 
     def _name_columns(self, schema: Schema) -> None:

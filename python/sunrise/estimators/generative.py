@@ -106,7 +106,7 @@ class GenerativeMixin(PredictionMixin):
             )
             measures = (np.nansum(part.family.log_base_measure(x), axis=1) for x in pieces)
             total = total + np.concatenate([np.empty(0), *measures])
-        impossible = batch.findings.impossible_rows
+        impossible = None if batch.findings is None else batch.findings.impossible_rows
         return np.asarray(total if impossible is None else np.where(impossible, -np.inf, total))
 
     def _with_density(self, dense: list[int]) -> FittedModel:

@@ -33,6 +33,8 @@ class PredictionMixin(ClassifierMixin, Estimator):  # type: ignore[misc]
 
     #: False if X is a matrix without a label column, so that y cannot be the name of a column.
     _finds_labels_by_name: ClassVar[bool] = True
+    #: False if tables have to be checked before they are read, so that no record is read without a table.
+    _reads_records: ClassVar[bool] = True
 
     def predict(self, X: Any, as_frame: bool = False) -> Any:
         """Return the most probable class of every row; of equally probable classes, the first in `classes_`.
@@ -75,12 +77,17 @@ class PredictionMixin(ClassifierMixin, Estimator):  # type: ignore[misc]
             table, y = table.without(y), label_column(X, table, y)
         classes, codes = encode_labels(who, y, table.n_rows)
         batch, _ = encode_rows(table, self._model, release=True)
-        batch.findings.warn()
+        batch.warn()
         correct = self._scored(batch, None, self._model) == labels.locate(self.classes_, classes)[codes]
         return float(np.average(correct, weights=weights(sample_weight, table.n_rows)))
 
     def _score(self, X: Any, output: str | None) -> NDArray[Any]:
-        return self._scored(self._encode(X)[0], output, self._model)
+        self._require_fitted()
+        records = self._model.records
+        batch = records.read_matrix(X)
+        if batch is None and self._reads_records:
+            batch = records.read(X)
+        return self._scored(self._encode(X)[0] if batch is None else batch, output, self._model)
 
     def _scored(self, batch: Batch, output: str | None, model: FittedModel) -> NDArray[Any]:
         self._warn_if_outgrown(model)
@@ -166,10 +173,15 @@ class PredictionMixin(ClassifierMixin, Estimator):  # type: ignore[misc]
         names = self._columns() if columns is None else [str(name) for name in columns]
         if len(names) != self.n_features_in_:
             raise ValueError(f"columns must name {self.n_features_in_} columns, not {len(names)}.")
-        batch, table = self._encode(X)
+        table, record = None, None
+        batch = self._model.records.read(X) if self._reads_records else None
+        if batch is None:
+            batch, table = self._encode(X)
+        else:
+            record = self._model.records.shown(X)
         try:
             with limited_to(self.n_jobs):
-                return Explanation.of(batch, self._model, names, table)
+                return Explanation.of(batch, self._model, names, table, record)
         except _native.CellError as error:
             self._refuse_cell(batch, error)
 

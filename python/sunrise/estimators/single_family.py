@@ -34,6 +34,7 @@ class SingleFamilyEstimator(NaiveBayes):
     _repr_mimebundle_ = BaseEstimator._repr_mimebundle_
 
     _finds_labels_by_name = False
+    _reads_records = False  # scikit-learn validates the names of the columns
 
     def _read_table(self, X: Any, fitting: bool) -> Frame:
         """Read a table of numbers; scikit-learn validates the names and the number of columns."""
@@ -57,7 +58,7 @@ class SingleFamilyEstimator(NaiveBayes):
 
     def _whole_schema(self, settings: Settings, table: Frame) -> Schema:
         """Return a schema in which all columns form one block of the estimator's family."""
-        choice = Choice(settings.families, "given for all columns")
+        choice = Choice(settings.families, "given for all columns", "all")
         names = table.names if table.is_named else None
         return Schema.whole(choice, len(table.names), names, table.library)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields
@@ -105,9 +104,9 @@ class Family(ABC):
 
     def with_settings(self, **settings: Any) -> Self:
         """Return a copy with other settings, without checking them."""
-        new = copy.copy(self)
-        for name, value in settings.items():
-            object.__setattr__(new, name, value)
+        new = object.__new__(type(self))
+        new.__dict__.update(self.__dict__)
+        new.__dict__.update(settings)
         return new
 
     def with_defaults(self, **model: Any) -> Self:
@@ -115,7 +114,7 @@ class Family(ABC):
         own = {name: value for name, value in model.items() if getattr(self, name, value) is None}
         if (estimate := own.get("estimate", self.estimate)) not in ESTIMATES:
             raise ValueError(f"estimate is {estimate!r}; it must be one of {', '.join(ESTIMATES)}.")
-        return self.with_settings(**own)
+        return self.with_settings(**own) if own else self
 
     def select_columns(self, columns: list[int]) -> Self:
         """Return the family of some columns of its block: settings that differ by column are selected too."""

@@ -44,6 +44,14 @@ class HasEvidence(Protocol):
 
 
 @runtime_checkable
+class HasLevels(Protocol):
+    """A family whose columns may have a hundred thousand levels, each with its parameters."""
+
+    def describe_briefly(self, params: Any, most: int) -> list[dict[str, Floats]]:
+        """`describe`, with only the most probable levels of a column that has more than `most`."""
+
+
+@runtime_checkable
 class Documents(Protocol):
     """A family of documents, whose words may be present or absent."""
 

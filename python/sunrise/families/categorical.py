@@ -345,10 +345,17 @@ class Categorical(Smoothed, Candidate, Family):
 
     def describe(self, params: CategoricalParams) -> list[dict[str, Floats]]:
         """Probabilities of the levels."""
-        columns, p = [], np.exp(params.log_level)
+        return self.describe_briefly(params, len(params.counts.codes))
+
+    def describe_briefly(self, params: CategoricalParams, most: int) -> list[dict[str, Floats]]:
+        """Probabilities of the levels; of a column with more levels than `most`, of the most probable ones."""
+        columns, p, offsets = [], np.exp(params.log_level), params.counts.offsets
         for j in range(params.counts.n_columns):
-            first = params.counts.offsets[j]
-            levels = {str(level): p[:, first + k] for k, level in enumerate(params.counts.levels(j))}
+            own, names = p[:, offsets[j] : offsets[j + 1]], params.counts.levels(j)
+            shown = np.arange(len(names))
+            if len(names) > most:
+                shown = np.sort(np.argsort(-own.sum(axis=0), kind="stable")[:most])
+            levels = {str(names[k]): own[:, k] for k in shown}
             column = dict(sorted(levels.items(), key=lambda item: natural(item[0])))
             if self.unseen == "reserve":
                 column["(unseen)"] = np.exp(params.log_unseen[:, j])

@@ -139,18 +139,22 @@ class Gaussian(NormalInverseGammaPrior, Conjugate, Candidate, Family):
 
     def _sample_params(self, stats: Moments, epsilon: float) -> GaussianParams:
         """Sample means and variances, with `epsilon` added to the variances or by Laplace's rule."""
-        pooled = stats.pooled()
-        observed = np.broadcast_to(stats.rows > 0, stats.x.shape)
-        mean = np.where(observed, stats.mean, pooled.mean)
-        squares, weight = stats.squared_error, stats.observed_weight
+        observed, (mean, squares) = stats.rows > 0, stats.mean_and_squared_error
+        all_observed = observed.all()
+        if not all_observed:
+            observed, pooled = np.broadcast_to(observed, stats.x.shape), stats.pooled()
+            mean = np.where(observed, mean, pooled.mean)
+        weight = stats.observed_weight
         if self.shared_variance:
             squares, weight = squares.sum(axis=0, keepdims=True), weight.sum(axis=0, keepdims=True)
         if self.laplace:
             var = (squares + 1.0) / (weight + 1.0) + np.zeros_like(mean)
         else:
             var = np.divide(squares, weight, out=np.zeros_like(squares), where=weight > 0)
-            pooled_var = per_row(pooled.squared_error, pooled)
-            var = np.where(observed | self.shared_variance, var, pooled_var) + epsilon
+            if not all_observed:
+                pooled_var = per_row(pooled.squared_error, pooled)
+                var = np.where(observed | self.shared_variance, var, pooled_var)
+            var = var + epsilon + (np.zeros_like(mean) if self.shared_variance else 0.0)
         return GaussianParams(mean, var, epsilon, stats.observed > 0)
 
     @property

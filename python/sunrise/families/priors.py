@@ -289,17 +289,17 @@ SMALLEST_SUM = 1e-290
 
 def overflow_problem(sums: Floats, why: str = "too large to be added", n_views: int = 1) -> Problem | None:
     """Report the first column whose sums overflow, or None."""
-    finite = np.isfinite(sums).all(axis=0)
+    finite = np.isfinite(sums)
     if finite.all():
         return None
     text = f"holds numbers {why}. Divide the column by a power of ten."
-    return Problem(int(np.argmin(finite)) // n_views, text)
+    return Problem(int(np.argmin(finite.all(axis=0))) // n_views, text)
 
 
 def check_not_negative(family: Any, **settings: Any) -> None:
     """Raise unless these settings are numbers or arrays, all finite and 0 or more; store arrays as NumPy arrays."""
     for name, value in settings.items():
-        if value is None:
+        if value is None or (type(value) in (float, int) and 0.0 <= value < np.inf):
             continue
         try:
             numbers = np.asarray(value if isinstance(value, Real) else list(value), dtype=float)

@@ -8,21 +8,22 @@ single columns combine to those of a block, and how cells are shown.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
 from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
 from sunrise import _native
 from sunrise._common.arrays import Codes, Floats, Labels, Mask
-from sunrise.data.blocks import Block, ColumnsBlock, DenseBlock, LevelsBlock
+from sunrise.data.blocks import Block, LevelsBlock
 from sunrise.data.column import Column, Levels
-from sunrise.data.errors import refuse_cell, refuse_text, refuse_unseen_level
+from sunrise.data.errors import refuse_cell, refuse_unseen_level
 from sunrise.data.findings import Findings, Found
 from sunrise.data.frame import Frame
 from sunrise.data.levels import MISSING, cell_of, level_names, name_of
+from sunrise.families.cells import finite, number_block, numbers, outside, tolerant
+from sunrise.families.record_cells import Encoder, bin_encoder, level_encoder, number_encoder
 from sunrise.numerics.bin_edges import find_cuts
-from sunrise.statistics.support import REAL, Support
+from sunrise.statistics.support import REAL
 
 #: Positions of a column's levels by name.
 LevelPositions = dict[str, int]
@@ -122,6 +123,10 @@ class Reader(ABC):
     def score_block(self, table: Frame, family: Any, scoring: Scoring) -> Block:
         """Read the columns of a block for scoring."""
 
+    def record_encoder(self, family: Any, lookup: Any, lenient: Mask) -> Encoder | None:
+        """Return the encoder of the values of one record; None if a record has to be read as a table."""
+        return None
+
     def lookup(self, stats: Any) -> Any:
         """Return what reading rows needs of fitted statistics: positions of levels, the vocabulary; else None."""
         return None
@@ -177,6 +182,10 @@ class NumberReader(Reader):
         names = [table.names[j] for j in scoring.columns]
         return tolerant(block, family, scoring.lenient, names, scoring.findings)
 
+    def record_encoder(self, family: Any, lookup: Any, lenient: Mask) -> Encoder:
+        """The values as floats."""
+        return number_encoder(family.support, lenient)
+
 
 class LevelReader(Reader):
     """Cells are levels, known by name."""
@@ -204,6 +213,10 @@ class LevelReader(Reader):
             if scoring.release:
                 column.release_levels()
         return LevelsBlock(tuple(codes))
+
+    def record_encoder(self, family: Any, lookup: Any, lenient: Mask) -> Encoder:
+        """The positions of the levels."""
+        return level_encoder(lookup, family.missing == "level")
 
     def lookup(self, stats: Any) -> list[LevelPositions]:
         """Positions of the levels by name, for each column."""
@@ -293,6 +306,10 @@ class BinReader(Reader):
         x = tuple(finite(column, family, scoring.who) for column in table.read_all(scoring.columns))
         return LevelsBlock(tuple(cuts.bins(own) for own, cuts in zip(x, family.cuts, strict=True)), raw=x)
 
+    def record_encoder(self, family: Any, lookup: Any, lenient: Mask) -> Encoder:
+        """The bins of the values."""
+        return bin_encoder([cuts.edges for cuts in family.cuts])
+
     def measured(self, block: Any, rows: Any) -> Floats:
         """The numbers themselves, not their bins."""
         return np.stack([x[rows] for x in block.raw], axis=1)
@@ -308,69 +325,6 @@ NUMBERS = NumberReader()
 ROWS = NumberReader(whole_rows=True)
 LEVELS = LevelReader()
 BINS = BinReader()
-
-
-def numbers(column: Column, family: Any) -> Column:
-    """Return the column if it holds numbers; raise otherwise."""
-    if column.kind not in ("level", "mixed"):
-        return column
-    present = column.levels.codes >= 0
-    if not present.any():
-        return Column(column.name, "empty", column.n_rows)
-    if column.problem:
-        raise ValueError(column.problem)
-    row = int(np.argmax(present))
-    refuse_text(column.name, column.display_value(row), row, family.name)
-
-
-def finite(column: Column, family: Any, who: str, weight: Floats | None = None) -> Floats:
-    """Return the numbers of a column; raise if one is infinite in a row that counts."""
-    x = numbers(column, family).numbers()
-    bad = np.isinf(x) if weight is None else np.isinf(x) & (weight > 0)
-    if bad.any():
-        row = int(np.argmax(bad))
-        refuse_cell(who, [column.name], ("infinite", row, 0, float(x[row])), family.support)
-    return x
-
-
-def number_block(table: Frame, columns: tuple[int, ...], family: Any) -> Block:
-    """The numbers of some columns: the table's own matrix if it is all of it, else the columns."""
-    if table.block is not None and len(columns) == len(table.names):
-        return table.block
-    if isinstance(table.block, DenseBlock):
-        first, last = columns[0], columns[-1] + 1
-        some = slice(first, last) if last - first == len(columns) else list(columns)
-        return DenseBlock(table.block.values[:, some])
-    return ColumnsBlock(tuple(numbers(column, family) for column in table.read_all(columns)), table.n_rows)
-
-
-def outside(x: Floats, support: Support) -> Mask:
-    """Return the mask of finite cells that are not in the support."""
-    if support.above is not None:  # any number is read as 0 or 1
-        return np.zeros(x.shape, bool)
-    beyond = (x < support.lowest) | (x > support.highest)
-    if support.whole:
-        beyond |= x != np.floor(x)
-    return np.asarray(beyond & np.isfinite(x))
-
-
-def tolerant(block: Block, family: Any, lenient: Mask, names: Sequence[Any], findings: Findings) -> Block:
-    """Return the block with impossible cells missing, in the columns where that is allowed, and take note of them."""
-    support = family.support
-    bounded = support.whole or np.isfinite(support.lowest) or np.isfinite(support.highest)
-    if not (bounded and lenient.any()):
-        return block
-    x = block.numbers()
-    cells = outside(x, support) & lenient
-    if not cells.any():
-        return block
-    found = []
-    for j in np.flatnonzero(cells.any(axis=0)).tolist():
-        row, present = int(np.argmax(cells[:, j])), int((~np.isnan(x[:, j])).sum())
-        of = f"{family.name} ({support.text})"
-        found.append(Found(names[j], int(cells[:, j].sum()), present, f"{x[row, j]:g}", row, of))
-    findings.note_impossible(found, np.asarray(cells.any(axis=1)))
-    return DenseBlock(np.where(cells, np.nan, x))
 
 
 def plain_levels(column: Column, n_jobs: int | None, who: str) -> Levels:

@@ -38,11 +38,21 @@ class Explanation:
     columns: list[str]
 
     @classmethod
-    def of(cls, batch: Batch, model: FittedModel, columns: list[str], table: Frame | None) -> Explanation:
-        """Return the explanation of the rows of a batch; `table` holds the original cells, for display."""
+    def of(
+        cls,
+        batch: Batch,
+        model: FittedModel,
+        columns: list[str],
+        table: Frame | None,
+        record: list[Any] | None = None,
+    ) -> Explanation:
+        """Return the explanation of the rows of a batch.
+
+        `table` holds the original cells, for display; `record` holds those of a single row instead.
+        """
         shape = batch.n_rows, len(model.classes), len(columns)
         contributions, impossible = np.zeros(shape), np.zeros(shape)
-        values = np.full((batch.n_rows, len(columns)), np.nan, dtype=float if table is None else object)
+        values = np.full((batch.n_rows, len(columns)), np.nan, dtype=object)
         factors = row_factors(model, batch)
         for k, (part, block, form) in enumerate(zip(model.parts, batch.blocks, model.forms, strict=True)):
             support, at = part.family.support, list(part.columns)
@@ -59,9 +69,9 @@ class Explanation:
             contributions[:, :, at] = np.where(np.isneginf(cells), 0.0, cells).reshape(views).sum(axis=3)
             if k in factors:
                 contributions[:, :, at] *= factors[k][:, None, None]
-            if table is None:
-                values[:, at] = block.numbers()
-        if table is not None:
+        if record is not None:
+            values[0] = record
+        elif table is not None:
             for j, column in enumerate(map(table.read, range(len(columns)))):
                 values[:, j] = [column.display_value(row) for row in range(batch.n_rows)]
         prior, calibration = model.plain_log_prior, model.calibration

@@ -76,7 +76,7 @@ class LinearForm:
     def transform(self, X: Any) -> Any:
         """Return the features phi(x) of rows; sparse if a block is sparse or one-hot."""
         batch = encode_rows(self._read_table(X, fitting=False), self._model)[0]
-        batch.findings.warn()
+        batch.warn()
         features = [form.features(x, centre) for x, form, centre in self._read(batch)]
         if len(features) == 1:
             return features[0]
@@ -89,7 +89,7 @@ class LinearForm:
         The score of a row without evidence for any class (no known words) has no calibration offsets.
         """
         batch = encode_rows(self._read_table(X, fitting=False), self._model)[0]
-        batch.findings.warn()
+        batch.warn()
         score, impossible, factors = self._model.log_prior, np.zeros(1), row_factors(self._model, batch)
         for k, (x, form, centre) in enumerate(self._read(batch)):
             coef, intercept = form.finite.weights(centre)

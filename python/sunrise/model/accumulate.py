@@ -16,7 +16,8 @@ from sunrise.data.errors import refuse_cell
 from sunrise.data.findings import Findings
 from sunrise.data.frame import Frame
 from sunrise.families.base import Family
-from sunrise.families.readers import plain_levels, tolerant
+from sunrise.families.cells import tolerant
+from sunrise.families.readers import plain_levels
 from sunrise.model.schema import Choice, Part, Schema
 from sunrise.statistics.counts import Counts
 from sunrise.statistics.model import Stats
@@ -105,7 +106,7 @@ class Accumulator:
             return own[0] if len(own) == 1 else type(own[0]).concatenate(own)
         block = reader.fit_block(table, columns, family, self)
         names = [table.names[j] for j in columns] if table.is_named or len(columns) < 1000 else table.names
-        if reader.is_plain:
+        if reader.is_plain and family.support.bounded:
             # A family that was just chosen accepts every cell of its column.
             lenient = schema.lenient(part, given=ready is not None)
             block = tolerant(block, family, lenient, names, findings)

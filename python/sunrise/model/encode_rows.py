@@ -38,7 +38,7 @@ def encode_rows(table: Frame, model: Model, release: bool = False) -> tuple[Batc
     """Return one block of cells for every block of the model, and the table with the model's columns in order.
 
     With `release` encoded levels are dropped once they are read, which saves memory if the table is not read again.
-    Cells that the model cannot use are noted in the batch; `batch.findings.warn()` tells the user.
+    Cells that the model cannot use are noted in the batch; `batch.warn()` tells the user.
     """
     table = align(table, model.schema, model.settings.who)
     block = table.block if table.block is not None and model.schema.is_matrix else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import operator
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -11,9 +12,11 @@ import numpy as np
 
 from sunrise._common.arrays import Floats, Labels
 from sunrise._common.threads import limited_to
+from sunrise.families.capabilities import HasLevels
 from sunrise.forms.base import Form
 from sunrise.model.calibration_weights import Calibration
 from sunrise.model.class_prior import class_factors, class_probabilities
+from sunrise.model.record import RecordReader
 from sunrise.model.schema import Part, Schema
 from sunrise.model.settings import Settings
 from sunrise.numerics.conjugate import Dirichlet
@@ -35,15 +38,18 @@ class FittedModel:
         resolved: tuple[Part, ...] | None = None,
     ) -> None:
         self.settings, self.schema, self.classes, self.calibration = settings, schema, classes, calibration
-        self.parts = tuple(replace(p, family=settings.with_defaults(p.family)) for p in schema.parts)
+        self.parts = tuple([Part(settings.with_defaults(p.family), p.columns) for p in schema.parts])
         all_classes = stats.reindexed(classes)
         self.factors = class_factors(settings.class_weight, all_classes)
         scaled = all_classes if self.factors is None else all_classes.scaled(self.factors)
         blocks = tuple(
-            _with_declared(part, block, schema.declared(part))
-            for part, block in zip(self.parts, scaled.blocks, strict=True)
+            [
+                _with_declared(part, block, schema.declared(part))
+                for part, block in zip(self.parts, scaled.blocks, strict=True)
+            ]
         )
-        self.stats = replace(scaled, blocks=blocks)
+        is_same = all(map(operator.is_, blocks, scaled.blocks))
+        self.stats = scaled if is_same else replace(scaled, blocks=blocks)
         #: Statistics of the blocks, class weights applied and declared levels added.
         self.blocks: tuple[Any, ...] = blocks
         for part in self.parts:
@@ -51,8 +57,10 @@ class FittedModel:
         # Families resolved from other statistics (EM) keep the settings that they got from these.
         with limited_to(self.n_jobs):
             self.parts = resolved or tuple(
-                replace(part, family=part.family.resolve(block))
-                for part, block in zip(self.parts, blocks, strict=True)
+                [
+                    Part(part.family.resolve(block), part.columns)
+                    for part, block in zip(self.parts, blocks, strict=True)
+                ]
             )
         wanted = settings.class_prior if prior is None else prior
         self.is_prior_fitted = wanted is None or (isinstance(wanted, str) and wanted == "fitted")
@@ -70,7 +78,16 @@ class FittedModel:
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the state for pickling, without cached values that can be derived again."""
-        derived = ("params", "plain_forms", "forms", "lookups")
+        derived = (
+            "params",
+            "plain_forms",
+            "forms",
+            "lookups",
+            "records",
+            "has_offsets",
+            "row_exponents",
+            "silent",
+        )
         return {name: value for name, value in self.__dict__.items() if name not in derived}
 
     @property
@@ -110,6 +127,28 @@ class FittedModel:
             for part, p in zip(self.parts, self.params, strict=True)
         ]
 
+    def brief_descriptions(self, most_columns: int, most_levels: int) -> list[list[dict[str, Floats]]]:
+        """Parameters for display, of the first columns only, and of each only the most probable levels."""
+        return [self._brief_description(k, most_columns, most_levels) for k in range(len(self.parts))]
+
+    def _brief_description(self, k: int, most_columns: int, most_levels: int) -> list[dict[str, Floats]]:
+        part = self.parts[k]
+        family, n = part.family, sum(j < most_columns for j in part.columns[:most_columns])
+        if n == len(part.columns) or family.joint:
+            params = self.params[k]
+        elif n == 0:
+            return []
+        else:
+            # The parameters of a column depend on its own statistics only.
+            family = family.select_columns(list(range(n)))
+            block = Schema.gather_columns(part, [(0, at) for at in range(n)], (self.blocks[k],))
+            params = family.params(block, self.stats.weight)
+        if isinstance(family, HasLevels):
+            described = family.describe_briefly(params, most_levels)
+        else:
+            described = family.describe(params)
+        return [d if known else {} for d, known in zip(described[:n], params.known[:n], strict=True)]
+
     @cached_property
     def plain_forms(self) -> tuple[Form, ...]:
         """The forms of the blocks without calibration."""
@@ -139,7 +178,7 @@ class FittedModel:
                 new.__dict__[name] = tuple(self.__dict__[name][k] for k in keep)
         return new
 
-    @property
+    @cached_property
     def has_offsets(self) -> bool:
         """True if calibration adds offsets to the class prior."""
         return self.calibration is not None and bool((self.log_prior != self.plain_log_prior).any())
@@ -171,6 +210,25 @@ class FittedModel:
         return tuple(
             None if (reader := part.family.reader).is_plain else reader.lookup(block) for part, block in pairs
         )
+
+    @cached_property
+    def records(self) -> RecordReader:
+        """The reader of single records."""
+        return RecordReader(self.schema, self.parts, self.lookups)
+
+    @cached_property
+    def silent(self) -> dict[Any, tuple[Floats, Floats]]:
+        """Results for rows that say nothing, kept by `model/score.py`."""
+        return {}
+
+    @cached_property
+    def row_exponents(self) -> dict[int, float]:
+        """The exponents of the row length in the scores, by block; blocks with exponent 0 are not included."""
+        if self.calibration is None:
+            return {}
+        exponents = self.calibration.exponents_of_columns
+        powers = ((k, float(exponents[part.columns[0]])) for k, part in enumerate(self.parts))
+        return {k: power for k, power in powers if power != 0.0}
 
 
 def _with_declared(part: Part, block: Any, declared: list[Labels]) -> Any:

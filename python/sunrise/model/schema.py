@@ -95,11 +95,17 @@ class Schema:
     #: The library of the first data frame, if any.
     library: str | None = None
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the state for pickling, without cached values that can be derived again."""
+        return {name: self.__dict__[name] for name in self.__dataclass_fields__}
+
     @classmethod
     def whole(cls, choice: Choice, n_columns: int, names: Any = None, library: str | None = None) -> Schema:
         """Return a schema with all columns in one block."""
         known: Sequence[Any] = range(n_columns) if names is None else tuple(names)
-        return cls(known, (replace(choice, block="all"),) * n_columns, names is not None, library=library)
+        if choice.block is None:
+            choice = replace(choice, block="all")
+        return cls(known, (choice,) * n_columns, names is not None, library=library)
 
     @cached_property
     def parts(self) -> tuple[Part, ...]:
@@ -170,7 +176,7 @@ class Schema:
         only = _common_choice(self.choices)
         choices = [self.choices[j] for j in part.columns] if only is None else [only]
         own = [choice.is_given_lenient if given else choice.is_lenient for choice in choices]
-        return np.array(own if only is None else own * len(part.columns), dtype=bool)
+        return np.array(own, bool) if only is None else np.full(len(part.columns), own[0])
 
     @cached_property
     def is_matrix(self) -> bool:
@@ -223,7 +229,7 @@ class Schema:
                 )
         positions = other._positions
         return tuple(
-            self._gather_columns(part, [positions[order[j]] for j in part.columns], blocks)
+            self.gather_columns(part, [positions[order[j]] for j in part.columns], blocks)
             for part in self.parts
         )
 
@@ -240,7 +246,7 @@ class Schema:
         positions = old._positions | {j: (len(blocks) + k, 0) for k, j in enumerate(own)}
         blocks = (*blocks, *own.values())
         return tuple(
-            self._gather_columns(part, [positions[j] for j in part.columns], blocks) for part in self.parts
+            self.gather_columns(part, [positions[j] for j in part.columns], blocks) for part in self.parts
         )
 
     @property
@@ -284,10 +290,10 @@ class Schema:
         rest = replace(
             self, names=names, choices=tuple(replace(self.choices[j], family=part.family) for j in kept)
         )
-        return rest, (self._gather_columns(part, [(0, j) for j in kept], blocks),)
+        return rest, (self.gather_columns(part, [(0, j) for j in kept], blocks),)
 
     @staticmethod
-    def _gather_columns(part: Part, positions: list[tuple[int, int]], blocks: tuple[Any, ...]) -> Any:
+    def gather_columns(part: Part, positions: list[tuple[int, int]], blocks: tuple[Any, ...]) -> Any:
         """Return a block made of columns of other blocks, each given by (block, position in the block)."""
         views = np.arange(len(part.family.fit_support.views))
         n = len(views)
@@ -299,7 +305,9 @@ class Schema:
         )
 
     def declared(self, part: Part) -> list[Labels]:
-        """Return the declared levels of every column of a block."""
+        """Return the declared levels of every column of a block; an empty list if no column declares any."""
+        if _common_choice(self.choices) is not None and self.choices[0].declared is None:
+            return []
         none = np.empty(0, dtype=object)
         return [none if (levels := self.choices[j].declared) is None else levels for j in part.columns]
 

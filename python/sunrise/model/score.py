@@ -37,20 +37,41 @@ def score_rows(
 def _score_rows(
     model: FittedModel, batch: Batch, output: str | None, own_scores: tuple[Codes, Floats] | None
 ) -> tuple[NDArray[Any], int]:
-    cells = batch.n_rows * sum(block.shape[1] for block in batch.blocks)
-    n_threads = engines.threads(model.n_jobs, cells)
-    engine, fallback = engines.current(), model.log_class_prior
-    factors = row_factors(model, batch)
-    if not factors:
-        return engine.score(  # type: ignore[no-any-return]
-            batch, model.supports, model.forms, model.log_prior, fallback, output, n_threads, own_scores
+    if not model.row_exponents and all(block.missing is None for block in batch.blocks):
+        n_threads = _threads(model, batch)
+        return engines.current().score(  # type: ignore[no-any-return]
+            batch,
+            model.supports,
+            model.forms,
+            model.log_prior,
+            model.log_class_prior,
+            output,
+            n_threads,
+            own_scores,
         )
-    total = np.tile(model.log_prior, (batch.n_rows, 1))
+
+    def score_piece(piece: Batch, own: tuple[Codes, Floats] | None) -> tuple[NDArray[Any], int]:
+        return _score_by_factors(model, piece, output, own)
+
+    return engines.score_in_pieces(batch, len(model.classes), output, own_scores, score_piece)
+
+
+def _threads(model: FittedModel, batch: Batch) -> int:
+    cells = batch.n_rows * sum([block.shape[1] for block in batch.blocks])
+    return engines.threads(model.n_jobs, cells)
+
+
+def _score_by_factors(
+    model: FittedModel, batch: Batch, output: str | None, own_scores: tuple[Codes, Floats] | None
+) -> tuple[NDArray[Any], int]:
+    """Return scores of rows whose blocks count with a factor that depends on the row."""
+    factors, total = row_factors(model, batch), np.tile(model.log_prior, (batch.n_rows, 1))
     for k in range(len(batch.blocks)):
         total += by_row(block_scores(model, batch, k, model.forms[k]), factors.get(k))
     if own_scores is not None:
         total[np.arange(batch.n_rows), own_scores[0]] = own_scores[1]
-    values, impossible = engine.log_normalise(total, fallback, output or "log_proba")
+    engine = engines.current()
+    values, impossible = engine.log_normalise(total, model.log_class_prior, output or "log_proba")
     return (values.argmax(axis=1) if output is None else values), impossible
 
 
@@ -63,20 +84,32 @@ def _restore_prior(values: NDArray[Any], model: FittedModel, batch: Batch, outpu
         best, best_of_prior = model.log_prior.argmax(), model.log_class_prior.argmax()
         if best != best_of_prior:
             at = np.flatnonzero(values == best)
-            joint, _ = _score_rows(model, batch.select_rows(at), "joint", None)
-            values[at[says_nothing(joint - model.log_prior)]] = best_of_prior
+            step = max(1, engines.PIECE // len(model.classes))
+            for rows in (at[start : start + step] for start in range(0, len(at), step)):
+                joint, _ = _score_rows(model, batch.select_rows(rows), "joint", None)
+                values[rows[says_nothing(joint - model.log_prior)]] = best_of_prior
         return
     if output == "joint":
         silent = says_nothing(values - model.log_prior)
         values[silent] += model.plain_log_prior - model.log_prior
         return
-    with_offsets, prior = (
-        engines.current().log_normalise(row[None].copy(), row, output)[0][0]
-        for row in (model.log_prior, model.plain_log_prior)
-    )
+    with_offsets, prior = _prior_rows(model, output)
     at = np.flatnonzero(np.abs(values[:, 0] - with_offsets[0]) <= SILENT)
-    silent = np.abs(values[at] - with_offsets).max(axis=1, initial=0.0) <= SILENT
-    values[at[silent]] = prior
+    if len(at):
+        silent = np.abs(values[at] - with_offsets).max(axis=1) <= SILENT
+        values[at[silent]] = prior
+
+
+def _prior_rows(model: FittedModel, output: str) -> tuple[Floats, Floats]:
+    """Return the (log-)probabilities of rows that say nothing, with and without offsets."""
+    known, engine = model.silent, engines.current()
+    if (engine, output) not in known:
+        with_offsets, prior = (
+            engine.log_normalise(row[None].copy(), row, output)[0][0]
+            for row in (model.log_prior, model.plain_log_prior)
+        )
+        known[engine, output] = with_offsets, prior
+    return known[engine, output]
 
 
 def says_nothing(evidence: Floats) -> Mask:
@@ -92,15 +125,10 @@ def by_row(scores: Floats, factor: Floats | None) -> Floats:
 
 def row_factors(model: FittedModel, batch: Batch) -> dict[int, Floats]:
     """Return row factors of the scores, by block: (length + 1)^exponent from calibration, 0 for a missing document."""
-    factors: dict[int, Floats] = {}
-    if model.calibration is not None:
-        exponents = model.calibration.exponents_of_columns
-        powers = {k: exponents[part.columns[0]] for k, part in enumerate(model.parts)}
-        factors = {k: (batch.blocks[k].lengths() + 1.0) ** g for k, g in powers.items() if g != 0.0}
+    factors = {k: (batch.blocks[k].lengths() + 1.0) ** power for k, power in model.row_exponents.items()}
     for k, block in enumerate(batch.blocks):
-        missing = getattr(block, "missing", None)
-        if missing is not None:
-            factors[k] = np.where(missing, 0.0, factors.get(k, 1.0))
+        if block.missing is not None:
+            factors[k] = np.where(block.missing, 0.0, factors.get(k, 1.0))
     return factors
 
 

@@ -14,7 +14,8 @@ from sunrise.data.frame import Frame, frame_of
 from sunrise.data.labels import encode_labels, separate_labels
 from sunrise.data.levels import natural
 from sunrise.estimators.naive_bayes import NaiveBayes
-from sunrise.families.readers import levels, numbers
+from sunrise.families.cells import numbers
+from sunrise.families.readers import levels
 from sunrise.model.fitted import FittedModel
 from sunrise.model.schema import Part
 

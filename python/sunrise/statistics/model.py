@@ -31,7 +31,9 @@ class Stats:
 
     def reindexed(self, classes: Labels) -> Stats:
         """Use these classes, which must include all current ones; new classes are empty."""
-        if np.array_equal(self.classes, classes) and self.classes.dtype == classes.dtype:
+        if self.classes is classes or (
+            np.array_equal(self.classes, classes) and self.classes.dtype == classes.dtype
+        ):
             return self
         position, n = labels.locate(classes, self.classes), len(classes)
         return Stats(

@@ -77,24 +77,27 @@ class Moments(Additive):
     @property
     def squared_error(self) -> Floats:
         """Sum of squares about the mean; 0 where it does not exceed the rounding error."""
-        squares = self._unclamped_squared_error
-        return np.where(squares <= self.error, 0.0, squares)
+        return self.mean_and_squared_error[1]
+
+    @property
+    def mean_and_squared_error(self) -> tuple[Floats, Floats]:
+        """The mean, and the sum of squares about it."""
+        offset = self.offset
+        squares = self.x2 - self.x * offset
+        return self.anchor + offset, np.where(squares <= self.error, 0.0, squares)
 
     def about(self, anchor: Floats) -> Moments:
         """Moments about another anchor."""
+        x, x2, error = self._sums_about(anchor)
+        return Moments(self.rows, self.observed_weight, x, x2, anchor + 0.0 * self.x, error)
+
+    def _sums_about(self, anchor: Floats) -> tuple[Floats, Floats, Floats]:
+        """Sums of x and x^2 about another anchor, and the rounding error of the squares."""
         shift = self.anchor - anchor
         x_shift = self.observed_weight * shift
         with np.errstate(over="ignore", invalid="ignore"):  # the family reports values that are too large
             x2_shift = shift * (2 * self.x + x_shift)
-        error = self.error + _ROUNDING * np.abs(x2_shift)
-        return Moments(
-            self.rows,
-            self.observed_weight,
-            self.x + x_shift,
-            self.x2 + x2_shift,
-            anchor + 0.0 * self.x,
-            error,
-        )
+        return self.x + x_shift, self.x2 + x2_shift, self.error + _ROUNDING * np.abs(x2_shift)
 
     def pooled(self) -> Moments:
         """Moments of all classes together: statistics with one class."""
@@ -103,11 +106,10 @@ class Moments(Additive):
     @cached_property
     def _pooled(self) -> Moments:
         anchor = self.anchor[:1]
-        rows, weight = (a.sum(axis=0, keepdims=True) for a in (self.rows, self.observed_weight))
+        rows, weight = self.rows.sum(axis=0, keepdims=True), self.observed_weight.sum(axis=0, keepdims=True)
         x_sum = (self.x + self.observed_weight * (self.anchor - anchor)).sum(axis=0, keepdims=True)
         mean = anchor + np.divide(x_sum, weight, out=np.zeros_like(x_sum), where=rows > 0)
-        moments = self.about(mean)
-        x, x2, error = (a.sum(axis=0, keepdims=True) for a in (moments.x, moments.x2, moments.error))
+        x, x2, error = (a.sum(axis=0, keepdims=True) for a in self._sums_about(mean))
         return Moments(rows, weight, x, x2, mean, error)
 
     def __add__(self, other: Moments) -> Moments:

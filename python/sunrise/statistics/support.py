@@ -39,6 +39,11 @@ class Support:
         return self.views == (X,)
 
     @property
+    def bounded(self) -> bool:
+        """True if some numbers are not in the support."""
+        return self.whole or math.isfinite(self.lowest) or math.isfinite(self.highest)
+
+    @property
     def signed(self) -> bool:
         """True if a view of a cell can be negative."""
         return self.above is None and (self.lowest < 0 or any(view.signed for view in self.views))

@@ -1,0 +1,225 @@
+"""The summary of a fitted model, as text for `print(model)` and as HTML for notebooks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from heapq import nlargest
+from html import escape
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+from sunrise._common.arrays import Floats
+from sunrise.data.levels import escape_newlines
+from sunrise.families.capabilities import KeepsValues
+from sunrise.model.fitted import FittedModel
+from sunrise.model.schema import given_choices
+from sunrise.selection.waking import reasons_asleep
+from sunrise.statistics.model import Stats
+
+#: Number of columns, of classes and of levels that a summary shows; the rest is only counted.
+MOST_COLUMNS, MOST_CLASSES, MOST_LEVELS = 30, 10, 100
+
+
+@dataclass(frozen=True)
+class ColumnSummary:
+    """One column: family, reason for the choice, number of missing cells, and parameters with one number per class."""
+
+    name: str
+    family: str | None
+    reason: str
+    missing: int | None
+    parameters: dict[str, Floats]
+    #: Score of every candidate family: mean log probability of the class, in nats per row. Empty without candidates.
+    scores: dict[str, float]
+
+
+@dataclass(frozen=True)
+class Summary:
+    """A fitted model: its classes (label, number of rows, prior) and its columns, all or the first ones."""
+
+    title: str
+    classes: list[tuple[str, int, float]]
+    columns: list[ColumnSummary]
+    #: Number of all columns, of those that the model uses, and of the missing cells in these.
+    n_columns: int
+    n_used: int
+    n_missing: int
+    #: Kind of calibration, for the first line; empty without calibration.
+    calibration: str = ""
+    #: Accuracy and log loss on rows that the model has not seen; empty if unknown.
+    score: str = ""
+    #: Number of rows that the model keeps, because its families are not final.
+    kept: int = 0
+
+    @classmethod
+    def of(
+        cls,
+        title: str,
+        names: list[str],
+        model: FittedModel,
+        stats: Stats,
+        score: Any = "",
+        kept: int = 0,
+        most: int | None = None,
+    ) -> Summary:
+        """Return the summary of a fitted model that keeps this number of rows.
+
+        With `most`, only so many columns are described, and of each only the most probable levels.
+        """
+        rows = dict(zip(stats.classes.tolist(), stats.rows.tolist(), strict=True))
+        total = int(stats.rows.sum())
+        classes = [
+            (str(label), rows.get(label, 0), float(p))
+            for label, p in zip(model.classes.tolist(), model.class_prior, strict=True)
+        ]
+        schema, n_used, n_missing = model.schema, 0, 0
+        columns = [
+            ColumnSummary(name, None, choice.reason, None, {}, {})
+            for name, choice in zip(names[:most], schema.choices, strict=False)
+        ]
+        for j, reason in reasons_asleep(schema, stats).items():
+            if j < len(columns):
+                columns[j] = replace(columns[j], reason=reason)
+        described = model.descriptions if most is None else model.brief_descriptions(most, MOST_LEVELS)
+        for part, parameters, block in zip(model.parts, described, stats.blocks, strict=True):
+            # Given parameters count a row for every level.
+            missing = np.maximum(total - block.observed[:: len(part.family.fit_support.views)], 0)
+            n_used, n_missing = n_used + len(part.columns), n_missing + int(missing.sum())
+            keeps_values = part.family if isinstance(part.family, KeepsValues) else None
+            for k, (j, own) in enumerate(zip(part.columns, parameters, strict=False)):
+                reason, scores = columns[j].reason, schema.choices[j].scores or {}
+                if keeps_values is not None:
+                    reason += f"; {keeps_values.kept(block, k)}"
+                columns[j] = ColumnSummary(names[j], part.family.name, reason, int(missing[k]), own, scores)
+        text = ""
+        if (calibration := model.calibration) is not None:
+            text = f", calibrated by {calibration.kind}{' (stale)' if calibration.stale else ''}"
+        if kept:
+            given = given_choices(model.settings.families, schema.names)
+            columns = [
+                column
+                if choice is not None
+                else replace(column, reason=f"{column.reason}; so far, {kept:,} rows are kept")
+                for column, choice in zip(columns, given, strict=False)
+            ]
+        return cls(title, classes, columns, len(schema.names), n_used, n_missing, text, str(score), kept)
+
+    @property
+    def n_rows(self) -> int:
+        """Number of training rows."""
+        return sum(rows for _, rows, _ in self.classes)
+
+    @property
+    def head(self) -> str:
+        """One line with the number of rows, columns and missing cells."""
+        kept = (
+            f"\n  {self.kept:,} rows are kept: the choices are final from 1,000 rows on" if self.kept else ""
+        )
+        left_out = f" ({self.n_columns - self.n_used} left out)" if self.n_used < self.n_columns else ""
+        return (
+            f"{self.n_rows:,} rows, {self.n_columns:,} columns{left_out}, "
+            f"{self.n_missing:,} of {self.n_rows * self.n_used:,} cells missing{self.calibration}{kept}"
+        )
+
+    def text(self) -> str:
+        """Return the summary as text for a terminal."""
+        classes = self.classes[:MOST_CLASSES]
+        lines = [self.title, "  " + self.head, *([f"  {self.score}"] if self.score else []), ""]
+        lines += _aligned(
+            [("class", "rows", "prior"), *((c, f"{n:,}", f"{p:.3f}") for c, n, p in classes)], "<>>"
+        )
+        lines += _number_not_shown(len(self.classes) - len(classes), "classes")
+        order = " | ".join(label for label, *_ in self.classes) if len(self.classes) <= 3 else "by class"
+        table = [("column", "family", "missing", f"parameters ({order})", "why")]
+        for column in self.columns[:MOST_COLUMNS]:
+            missing = "" if column.missing is None else f"{column.missing:,}"
+            parameters = format_parameters(column.parameters)
+            table.append((column.name, column.family or "-", missing, parameters, column.reason))
+        lines += ["", *_aligned(table, "<<><<")]
+        lines += _number_not_shown(self.n_columns - MOST_COLUMNS, "columns")
+        return "\n".join(lines)
+
+    def html(self) -> str:
+        """Return the summary as HTML for a notebook; the parameters of a column can be unfolded."""
+        shown = self.classes[:MOST_CLASSES]
+        classes = "".join(
+            f"<tr><td>{escape(c)}</td><td class=n>{n:,}</td><td class=n>{p:.3f}</td></tr>"
+            for c, n, p in shown
+        )
+        columns = "".join(self._html_column(column) for column in self.columns[:MOST_COLUMNS])
+        more = [
+            *_number_not_shown(len(self.classes) - len(shown), "classes"),
+            *_number_not_shown(self.n_columns - MOST_COLUMNS, "columns"),
+        ]
+        return (
+            f"<div class=sunrise>{_STYLE}<b>{escape(self.title)}</b><p>{escape(self.head)}</p>"
+            + (f"<p>{escape(self.score)}</p>" if self.score else "")
+            + f"<table><tr><th>class</th><th>rows</th><th>prior</th></tr>{classes}</table>"
+            "<table><tr><th>column</th><th>family</th><th>missing</th><th>parameters</th><th>why</th></tr>"
+            f"{columns}</table><p>{escape(', '.join(line.strip() for line in more))}</p></div>"
+        )
+
+    def _html_column(self, column: ColumnSummary) -> str:
+        missing = "" if column.missing is None else f"{column.missing:,}"
+        return (
+            f"<tr><td>{escape(column.name)}</td><td>{escape(column.family or '-')}</td><td class=n>{missing}</td>"
+            f"<td>{self._html_parameters(column.parameters)}</td><td>{escape(column.reason)}</td></tr>"
+        )
+
+    def _html_parameters(self, parameters: dict[str, Floats]) -> str:
+        if not parameters:
+            return ""
+        labels = [label for label, *_ in self.classes][:MOST_CLASSES]
+        header = "".join(f"<th>{escape(label)}</th>" for label in labels)
+        rows = ""
+        for name, values in islice(parameters.items(), 100):
+            cells = "".join(f"<td class=n>{_number(v)}</td>" for v in values[:MOST_CLASSES])
+            rows += f"<tr><td>{escape(name)}</td>{cells}</tr>"
+        short = escape(format_parameters(parameters))
+        return f"<details><summary>{short}</summary><table><tr><th></th>{header}</tr>{rows}</table></details>"
+
+
+_STYLE = (
+    "<style>.sunrise{font:13px sans-serif}.sunrise p{margin:.3em 0;opacity:.75}.sunrise table{border-collapse:collapse;"
+    "margin:.4em 0}.sunrise th,.sunrise td{text-align:left;vertical-align:top;padding:.15em .7em;"
+    "border-bottom:1px solid #8884}.sunrise .n{text-align:right;font-variant-numeric:tabular-nums}"
+    ".sunrise summary{cursor:pointer}</style>"
+)
+
+
+def _number(value: Any) -> str:
+    return f"{value:.3g}" if 1e-3 <= abs(value) < 1e5 or value == 0 else f"{value:.2e}"
+
+
+def format_parameters(parameters: dict[str, Floats], width: int = 44) -> str:
+    """Return the first few parameters as text, with one number per class; of many, the largest."""
+    ranked = list(parameters.items())
+    if len(ranked) > 3:  # categories: show the most probable ones
+        ranked = nlargest(8, ranked, key=lambda item: float(np.mean(item[1])))
+    shown: list[str] = []
+    for name, values in ranked:
+        numbers = " | ".join(_number(value) for value in values[:3])
+        shown.append(f"{_cut(name, 16)}: {numbers}" + (" ..." if len(values) > 3 else ""))
+        if len(shown) > 1 and len(", ".join(shown)) > width:
+            shown.pop()
+            break
+    return ", ".join(shown) + (", ..." if len(shown) < len(parameters) else "")
+
+
+def _cut(text: str, width: int) -> str:
+    return text if len(text) <= width else text[: width - 1] + "…"
+
+
+def _aligned(rows: Iterable[tuple[str, ...]], sides: str) -> list[str]:
+    """Return the lines of a table with aligned columns; `sides` has < or > for each column."""
+    cut = [tuple(_cut(escape_newlines(cell), 70) for cell in row) for row in rows]
+    widths = [max(map(len, column)) for column in zip(*cut, strict=True)]
+    cells = [[f"{cell:{side}{w}}" for cell, side, w in zip(row, sides, widths, strict=True)] for row in cut]
+    return ["  " + "  ".join(row).rstrip() for row in cells]
+
+
+def _number_not_shown(number: int, noun: str) -> list[str]:
+    return [f"  ... and {number:,} more {noun}"] if number > 0 else []
