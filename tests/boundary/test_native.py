@@ -86,7 +86,8 @@ FACTORIALS = (
 FOLDS = (False, 0.0, math.inf, [(1.0, 0.0), (-1.0, 0.0)])
 #: Points, weights, offsets, bandwidths, sums of a column and threads: one sum for each class and column.
 POINTS = (np.arange(18.0) % 2, np.ones(18), np.arange(0, 20, 2), np.full(9, 0.5), CLASSES, 2)
-DENSITY = (FOLDS, np.full(9, 1 / 3), np.full(9, 0.1), np.zeros(9), np.zeros(9), np.ones(3), CLASSES)
+#: Bounds, shares in the common density, priors, totals, logs of the kernels' integrals, classes and threads.
+DENSITY = (FOLDS, np.full(9, 1 / 3), np.full(9, 0.1), np.full(9, 2.1), np.zeros(9), CLASSES, 2)
 TEXTS = ["a cat and a dog", None, "the dog É Σ", b"bytes", ""]
 COUNTER = (
     "word",
@@ -127,8 +128,24 @@ def score(blocks, log_prior, fallback, out, output, threads, own=None):
     return _native.score(made, log_prior, fallback, out, output, threads, own), out
 
 
-def kernel_weights(points, *rest):
-    return _native.KernelWeights(_native.KernelSums(*points), *rest)
+def densities(points, *rest):
+    return _native.KernelDensities(_native.KernelSums(*points), *rest)
+
+
+def kernel_weights(points, parts, weight):
+    return _native.KernelWeights(densities(points, *parts), weight)
+
+
+def density_cells(points, parts, *arguments):
+    return densities(points, *parts).cells(*arguments)
+
+
+def density_left_out(points, parts, *arguments):
+    return densities(points, *parts).left_out(*arguments)
+
+
+def density_holds(points, parts, *arguments):
+    return densities(points, *parts).holds(*arguments)
 
 
 def made(name):
@@ -269,7 +286,7 @@ CALLS = {
     "score_sparse_table": (score, scoring(_native.LevelScores, CSR, REAL, LEVELS)),
     "score_polya": (score, scoring(_native.PolyaWeights, X, COUNTS, POLYA)),
     "score_sparse_polya": (score, scoring(_native.PolyaWeights, CSR, COUNTS, POLYA)),
-    "score_kernel": (score, scoring(kernel_weights, X, COUNTS, (POINTS, *DENSITY))),
+    "score_kernel": (score, scoring(kernel_weights, X, COUNTS, (POINTS, DENSITY, np.ones(3)))),
     "normalise": (normalise, lambda: [WEIGHTS.copy(), PRIOR, "log_proba"]),
     "log_sums": (log_sums, lambda: [POINTS, np.array([0, 4, 8]), np.array([0.0, 1.0, 9.0]), FOLDS, 2]),
     "log_sums_removed": (
@@ -283,6 +300,16 @@ CALLS = {
             (np.array([0.0, 1.0] * 2), np.ones(4)),
         ],
     ),
+    "density_cells": (density_cells, lambda: [POINTS, DENSITY, X, COUNTS, 2]),
+    "density_left_out": (
+        density_left_out,
+        lambda: [POINTS, DENSITY, X, COUNTS, Y, np.ones(CLASSES), np.ones(COLUMNS), True, 2],
+    ),
+    "density_left_out_cells": (
+        density_left_out,
+        lambda: [POINTS, DENSITY, X, COUNTS, Y, np.ones(CLASSES), None, False, 2],
+    ),
+    "density_holds": (density_holds, lambda: [POINTS, DENSITY, X, COUNTS, Y, np.ones(CLASSES), 2]),
     "leave_one_out_scores": (
         _native.leave_one_out_scores,
         lambda: [X, REAL, Y, PRIOR, WEIGHTS, WEIGHTS, WEIGHTS / 9, WEIGHTS / 9, 2],
@@ -309,6 +336,7 @@ REACHED = {
     "TokenCounts": "count",
     "KernelSums": "log_sums",
     "KernelWeights": "score_kernel",
+    "KernelDensities": "density_cells",
     "MomentSums": "moments_dense",
     "LevelCounts": "counts_dense",
     "ColumnSummary": "summary",
@@ -367,6 +395,9 @@ def test_every_export_is_called():
     }
     assert methods == {
         "ArrowColumn.take",
+        "KernelDensities.cells",
+        "KernelDensities.holds",
+        "KernelDensities.left_out",
         "KernelSums.log_sums",
         "TextCounter.count",
         "Words.find",
