@@ -86,8 +86,8 @@ FACTORIALS = (
 FOLDS = (False, 0.0, math.inf, [(1.0, 0.0), (-1.0, 0.0)])
 #: Points, weights, offsets, bandwidths, sums of a column and threads: one sum for each class and column.
 POINTS = (np.arange(18.0) % 2, np.ones(18), np.arange(0, 20, 2), np.full(9, 0.5), CLASSES, 2)
-#: Bounds, shares in the common density, priors, totals, logs of the kernels' integrals, classes and threads.
-DENSITY = (FOLDS, np.full(9, 1 / 3), np.full(9, 0.1), np.full(9, 2.1), np.zeros(9), CLASSES, 2)
+#: Bounds, shares in the common density, priors, totals, logs of the kernels' integrals, classes, rows and threads.
+DENSITY = (FOLDS, np.full(9, 1 / 3), np.full(9, 0.1), np.full(9, 2.1), np.zeros(9), CLASSES, 999, 2)
 TEXTS = ["a cat and a dog", None, "the dog É Σ", b"bytes", ""]
 COUNTER = (
     "word",
@@ -129,7 +129,9 @@ def score(blocks, log_prior, fallback, out, output, threads, own=None):
 
 
 def densities(points, *rest):
-    return _native.KernelDensities(_native.KernelSums(*points), *rest)
+    made = _native.KernelDensities(_native.KernelSums(*points), *rest[:-2])
+    made.prepare(*rest[-2:])
+    return made
 
 
 def kernel_weights(points, parts, weight):
@@ -398,6 +400,7 @@ def test_every_export_is_called():
         "KernelDensities.cells",
         "KernelDensities.holds",
         "KernelDensities.left_out",
+        "KernelDensities.prepare",
         "KernelSums.log_sums",
         "TextCounter.count",
         "Words.find",

@@ -83,7 +83,7 @@ impl KernelSums {
     }
 }
 
-/// The log densities of columns by class, tabulated once: sums of kernels, and the vectors that mix them.
+/// The log densities of columns by class: sums of kernels, and the vectors that mix them.
 ///
 /// `common`, `log_width` have a number for each column and sum, `prior`, `total` for each column and class.
 #[pyclass(frozen, module = "sunrise._native")]
@@ -98,9 +98,7 @@ impl KernelDensities {
 #[pymethods]
 impl KernelDensities {
     #[new]
-    #[allow(clippy::too_many_arguments)] // each is a part of the density with a name of its own
     fn new<'py>(
-        py: Python<'py>,
         sums: &KernelSums,
         folds: Folds,
         common: PyReadonlyArray1<'py, f64>,
@@ -108,7 +106,6 @@ impl KernelDensities {
         total: PyReadonlyArray1<'py, f64>,
         log_width: PyReadonlyArray1<'py, f64>,
         classes: usize,
-        threads: usize,
     ) -> PyResult<Self> {
         let mixture = Mixture {
             common: slice(&common)?.to_vec(),
@@ -118,8 +115,12 @@ impl KernelDensities {
             classes,
         };
         let sums = sums.0.clone();
-        let densities = py.detach(|| Densities::new(sums, folds.0, mixture, threads)).map_err(raise)?;
-        Ok(KernelDensities(densities))
+        Ok(KernelDensities(Densities::new(sums, folds.0, mixture).map_err(raise)?))
+    }
+
+    /// Makes the tables that cost no more than these rows and those before.
+    fn prepare(&self, py: Python<'_>, rows: usize, threads: usize) {
+        py.detach(|| self.0.prepare(rows, threads));
     }
 
     /// The log density of every cell by every class, rows x classes x columns; 0 if missing.

@@ -309,7 +309,7 @@ def _native_blocks(batch: Batch, supports: Any, forms: Any, threads: int) -> lis
         if form.impossible is not None or _is_scored_in_python(block, form):
             return None
         if form.kind == "kernel":
-            form.native(threads)
+            form.native(batch.n_rows, threads)
         blocks.append(_scoring_block(block, support, form))
     return blocks
 
@@ -330,7 +330,7 @@ def _score_by_matrix(
     parts = list(zip(batch.blocks, supports, forms, strict=True))
     for form in forms:
         if form.kind == "kernel":
-            form.native(threads)
+            form.native(batch.n_rows, threads)
     pointwise = [part for part in parts if _is_scored_in_python(part[0], part[2])]
     blocks = [
         _scoring_block(*part[:2], part[2].finite)

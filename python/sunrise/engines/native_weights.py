@@ -121,8 +121,8 @@ def factorial_weights(form: Rising) -> _native.FactorialWeights:
 
 
 def kernel_weights(form: Density) -> _native.KernelWeights:
-    """Return the tabulated densities and the weights of the columns."""
-    return _native.KernelWeights(form.native(1), np.where(form.known, form.weight, 0.0))
+    """Return the densities and the weights of the columns."""
+    return _native.KernelWeights(form.native(0, 1), np.where(form.known, form.weight, 0.0))
 
 
 MAKE_WEIGHTS: dict[str, Callable[[Any], Weights]] = {

@@ -227,7 +227,7 @@ class Density:
             return apply_weight(scores, self.weight)
         n_threads = threads(None, 4 * x.size)
         cells = np.ascontiguousarray(x, dtype=np.float64)
-        log_densities = self.native(n_threads).cells(cells, REAL, n_threads)
+        log_densities = self.native(len(x), n_threads).cells(cells, REAL, n_threads)
         return apply_weight(log_densities.reshape(scores.shape), np.where(self.known, self.weight, 0.0))
 
     def unseen(self, j: int, x: Floats) -> Mask:
@@ -250,8 +250,8 @@ class Density:
         """Return an empty list: the form is not linear."""
         return []
 
-    def native(self, n_threads: int) -> Any:
-        """Return the native densities, which are tabulated at the first call, by this many threads."""
+    def native(self, n_rows: int, n_threads: int) -> Any:
+        """Return the native densities to score rows; they are tabulated once enough rows have been scored."""
         if self.sums not in _DENSITIES:
             tables = self.share, self.prior, self.total, self.sums.log_width.T
             common, prior, total, log_width = (
@@ -259,6 +259,8 @@ class Density:
             )
             sums, n_classes = self.sums.native(n_threads), self.prior.shape[1]
             _DENSITIES[self.sums] = _native.KernelDensities(
-                sums, self.sums.native_bounds, common, prior, total, log_width, n_classes, n_threads
+                sums, self.sums.native_bounds, common, prior, total, log_width, n_classes
             )
-        return _DENSITIES[self.sums]
+        densities = _DENSITIES[self.sums]
+        densities.prepare(n_rows, n_threads)
+        return densities

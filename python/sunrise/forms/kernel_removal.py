@@ -38,7 +38,7 @@ class KernelRemoval:
 
     def holds(self, cells: Any, support: Support, y: Codes, n_threads: int) -> bool:
         """Return True if these are all rows of the fit, in any order; each of them can then be left out."""
-        return bool(self.density.native(n_threads).holds(cells, support, y, self.row_weight, n_threads))
+        return bool(self.density.native(0, n_threads).holds(cells, support, y, self.row_weight, n_threads))
 
     def scores(
         self, cells: Any, support: Support, y: Codes, weight: Floats, check: bool, n_threads: int
@@ -47,13 +47,13 @@ class KernelRemoval:
 
         With `check`, the score of a row that was never fitted is NaN.
         """
-        densities = self.density.native(n_threads)
+        densities = self.density.native(len(y), n_threads)
         return np.asarray(densities.left_out(cells, support, y, self.row_weight, weight, check, n_threads))
 
     def cells(self, x: Floats, y: Codes, check: bool) -> Floats:
         """Return the scores of cells, rows x columns: 0 if missing; with `check`, NaN if the cell was never fitted."""
         n_threads = threads(None, 4 * x.size)
-        densities, cells = self.density.native(n_threads), np.ascontiguousarray(x)
+        densities, cells = self.density.native(len(y), n_threads), np.ascontiguousarray(x)
         scores = densities.left_out(cells, REAL, y, self.row_weight, None, check, n_threads)
         return np.asarray(scores).reshape(x.shape)
 

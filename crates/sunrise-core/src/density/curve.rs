@@ -102,6 +102,12 @@ pub(super) fn group(classes: usize) -> usize {
 }
 
 impl Curve {
+    /// About the number of values of densities that a curve takes to make.
+    pub(super) fn cost(span: f64, width: f64) -> f64 {
+        // 8 nodes and 3 values to decide for each of 16 short intervals of a cell, and as much for longer ones.
+        (span / (FLAT * width * 16.0)).min(MOST_CELLS) * 256.0
+    }
+
     /// The curve between two positions for kernels of at least this bandwidth.
     ///
     /// `count` has the number of points before a position. Cells with most points come first, because the time is

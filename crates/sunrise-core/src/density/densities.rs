@@ -8,7 +8,8 @@ use crate::fault::Fault;
 use crate::normalise::exp_of_negative;
 use crate::parallel::run;
 use std::f64::consts::LN_2;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 
 /// Distance from all points, in bandwidths, up to which densities are tabulated.
 const MARGIN: f64 = 10.0;
@@ -53,24 +54,44 @@ enum Table {
     Curve(Curve),
 }
 
-/// The densities of all columns and classes, tabulated when they are made.
+/// The densities of all columns and classes, tabulated once enough rows have been scored to be worth it.
 #[derive(Debug)]
 pub struct Densities {
     kernels: Arc<KernelSums>,
     folds: Folds,
     mixture: Mixture,
     log_total: Vec<f64>,
-    tables: Vec<Table>,
+    ranges: Vec<Option<Tabulated>>,
+    tables: Vec<OnceLock<Table>>,
+    /// Number of rows that have been scored so far.
+    scored: AtomicUsize,
+}
+
+/// The range of the table of a column.
+#[derive(Clone, Copy, Debug)]
+struct Tabulated {
+    low: f64,
+    high: f64,
+    /// The smallest bandwidth.
+    width: f64,
+    /// At whole numbers only.
+    is_whole: bool,
+}
+
+impl Tabulated {
+    /// About the number of values that the table takes to make.
+    fn cost(&self) -> f64 {
+        if self.is_whole {
+            self.high - self.low
+        } else {
+            Curve::cost(self.high - self.low, self.width)
+        }
+    }
 }
 
 impl Densities {
-    /// Checks that sums and mixture fit together, and makes the tables.
-    pub fn new(
-        kernels: Arc<KernelSums>,
-        folds: Folds,
-        mixture: Mixture,
-        threads: usize,
-    ) -> Result<Self, Fault> {
+    /// Checks that sums and mixture fit together.
+    pub fn new(kernels: Arc<KernelSums>, folds: Folds, mixture: Mixture) -> Result<Self, Fault> {
         let each = kernels.per_column;
         let columns = kernels.sums.len().checked_div(each).unwrap_or(0);
         let of_sums = [&mixture.common, &mixture.log_width].iter().all(|part| part.len() == columns * each);
@@ -82,9 +103,28 @@ impl Densities {
             return Err(Fault::shape("the kernels do not fit the classes and columns"));
         }
         let log_total = mixture.total.iter().map(|total| total.ln()).collect();
-        let mut densities = Densities { kernels, folds, mixture, log_total, tables: Vec::new() };
-        densities.tables = run(threads, (0..columns).collect(), |j| densities.tabulated(j));
+        let (ranges, tables, scored) = Default::default();
+        let mut densities = Densities { kernels, folds, mixture, log_total, ranges, tables, scored };
+        densities.ranges = (0..columns).map(|j| densities.range(j)).collect();
+        densities.tables = (0..columns).map(|_| OnceLock::new()).collect();
         Ok(densities)
+    }
+
+    /// Makes the tables that cost no more than these rows and those before: every user of densities calls it first.
+    pub fn prepare(&self, rows: usize, threads: usize) {
+        let rows = self.scored.fetch_add(rows, Ordering::Relaxed).saturating_add(rows);
+        let is_due = |j: &usize| {
+            let cost = self.ranges[*j].map_or(0.0, |range| range.cost());
+            self.tables[*j].get().is_none() && cost <= rows as f64
+        };
+        let due: Vec<usize> = (0..self.columns()).filter(is_due).collect();
+        run(threads, due, |j| {
+            self.tables[j].get_or_init(|| self.tabulated(j));
+        });
+    }
+
+    fn table(&self, j: usize) -> &Table {
+        self.tables[j].get().unwrap_or(&Table::Exact)
     }
 
     /// Number of columns.
@@ -103,39 +143,45 @@ impl Densities {
         self.kernels.sums[j * each..][..each].iter().any(|sum| !sum.is_empty())
     }
 
-    fn tabulated(&self, j: usize) -> Table {
+    /// The range of the table of a column; `None` if it can have none.
+    fn range(&self, j: usize) -> Option<Tabulated> {
         let each = self.kernels.per_column;
         let sums = self.kernels.sums[j * each..][..each].iter().filter(|sum| !sum.is_empty());
-        let (mut low, mut high, mut narrow, mut wide) =
-            (f64::INFINITY, f64::NEG_INFINITY, f64::INFINITY, 0.0);
-        let mut whole = !self.folds.log;
+        let (mut low, mut high, mut width, mut wide) = (f64::INFINITY, f64::NEG_INFINITY, f64::INFINITY, 0.0);
+        let mut is_whole = !self.folds.log;
         for sum in sums {
             let points = sum.points();
             low = low.min(points[0]);
             high = high.max(points[points.len() - 1]);
-            (narrow, wide) = (sum.width().min(narrow), sum.width().max(wide));
-            whole = whole && high - low < MOST_WHOLE && points.iter().all(|v| v.fract() == 0.0);
+            (width, wide) = (sum.width().min(width), sum.width().max(wide));
+            is_whole = is_whole && high - low < MOST_WHOLE && points.iter().all(|v| v.fract() == 0.0);
         }
         (low, high) = (low - MARGIN * wide, high + MARGIN * wide);
-        if !(high - low).is_finite() {
-            return Table::Exact;
-        }
+        is_whole = is_whole && high - low < MOST_WHOLE;
+        let is_near = low.abs().max(high.abs()) <= FARTHEST * width;
+        ((high - low).is_finite() && (is_whole || is_near)).then_some(Tabulated {
+            low,
+            high,
+            width,
+            is_whole,
+        })
+    }
+
+    fn tabulated(&self, j: usize) -> Table {
+        let Some(Tabulated { low, high, width, is_whole }) = self.ranges[j] else { return Table::Exact };
+        let (each, classes) = (self.kernels.per_column, self.mixture.classes);
         let mut found = vec![ScaledFloat::ZERO; each];
-        if whole && high - low < MOST_WHOLE {
-            let (first, classes) = (low.ceil(), self.mixture.classes);
+        if is_whole {
+            let first = low.ceil();
             let mut values = vec![0.0; ((high.floor() - first) as usize + 1) * classes];
             for (k, values) in values.chunks_exact_mut(classes).enumerate() {
                 self.exact(j, first + k as f64, &mut found, values);
             }
             return Table::Whole { first, values };
         }
-        if low.abs().max(high.abs()) > FARTHEST * narrow {
-            return Table::Exact;
-        }
         let sums = &self.kernels.sums[j * each..][..each];
         let count = |u| sums.iter().map(|sum| sum.points().partition_point(|&v| v < u)).sum();
-        let classes = self.mixture.classes;
-        Curve::new(low, high, narrow, classes, count, |u, logs| self.exact(j, u, &mut found, logs))
+        Curve::new(low, high, width, classes, count, |u, logs| self.exact(j, u, &mut found, logs))
             .map_or(Table::Exact, Table::Curve)
     }
 
@@ -174,7 +220,7 @@ impl Densities {
             self.exact(j, self.folds.scale(x), &mut found, &mut logs);
             sink(r, 0, &logs);
         };
-        match &self.tables[j] {
+        match self.table(j) {
             Table::Exact => cells.for_each(|(r, x)| exact(r, x, &mut sink)),
             Table::Whole { first, values } => cells.for_each(|(r, x)| {
                 let k = x - first;
@@ -197,7 +243,7 @@ impl Densities {
     #[inline(always)]
     pub(super) fn add(&self, j: usize, column: &[f64], weight: f64, scores: &mut [f64]) {
         let classes = self.mixture.classes;
-        let Table::Curve(curve) = &self.tables[j] else {
+        let Table::Curve(curve) = self.table(j) else {
             let cells = column.iter().copied().enumerate().filter(|(_, x)| !x.is_nan());
             return self.each(j, cells, |r, class, logs| {
                 let scores = &mut scores[r * classes + class..][..logs.len()];
@@ -226,7 +272,7 @@ impl Densities {
     /// Fills in the log densities of cells of a column by the class of each; NaN where they are not in the table.
     #[inline(always)]
     fn own(&self, j: usize, column: &[f64], y: &[i32], logs: &mut [f64]) {
-        match &self.tables[j] {
+        match self.table(j) {
             Table::Exact => logs.fill(f64::NAN),
             Table::Whole { first, values } => {
                 let classes = self.mixture.classes;
