@@ -4,6 +4,7 @@ python -m benchmarks [gaussian] [categorical] [counts] [small]        speed of t
 python -m benchmarks tables [NAME ...]                                accuracy on 27 real tables (../shared)
 python -m benchmarks frames [adult] [wide] [memory] [record]          speed and memory with polars and pandas
 python -m benchmarks default [NAME ...]                               the default beside plain naive Bayes
+python -m benchmarks speed [tables | NAME ...] [families] [choosing]  speed of the default, kernels, missing cells
 python -m benchmarks calibration [NAME ...] [speed]                   log loss with and without calibration
 python -m benchmarks text [NAME ...] [speed] [models]                 accuracy and speed on five document collections
 python -m benchmarks em [curve] [settings] [tables]                   learning from rows without a label
@@ -57,6 +58,10 @@ def main(arguments: list[str]) -> int:
         from benchmarks import default
 
         return default.main(rest)
+    if first == "speed":
+        from benchmarks import speed
+
+        return speed.main(rest)
     if first == "frames":
         from benchmarks import frames
 

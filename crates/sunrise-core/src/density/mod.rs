@@ -16,6 +16,7 @@ mod densities;
 mod kernels;
 mod layout;
 mod merge;
+mod polynomials;
 mod scaled;
 mod score;
 mod sum;
