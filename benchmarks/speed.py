@@ -166,7 +166,7 @@ def choosing() -> int:
         y = rng.integers(0, classes, n)
         X = rng.normal(size=(n, d)) + 0.3 * y[:, None]
         X[:, : d // 4] = rng.poisson(3.0 + y[:, None], (n, d // 4))
-        X[:, d // 4 : d // 2] = rng.gamma(2.0 + y[:, None], 1.0, (n, d // 4))
+        X[:, d // 4 : 2 * (d // 4)] = rng.gamma(2.0 + y[:, None], 1.0, (n, d // 4))
         chosen, typed = sunrise.NaiveBayes(calibrate=None), sunrise.NaiveBayes("auto-fast", calibrate=None)
         alone: list[float] = []
 

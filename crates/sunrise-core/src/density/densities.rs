@@ -1,6 +1,7 @@
 //! Log densities of the classes of a column: sums of kernels, smoothed by the density of all classes together.
 
 use super::curve::{group, Curve};
+use super::finder::Finder;
 use super::kernels::{Folds, KernelSums};
 use super::scaled::ScaledFloat;
 use super::sum::RemovedPoint;
@@ -15,7 +16,9 @@ use std::sync::{Arc, OnceLock};
 const MARGIN: f64 = 10.0;
 /// Largest position, in bandwidths, of a polynomial: beyond, the rounding of its nodes would count.
 const FARTHEST: f64 = 1e5;
-/// Most entries of a table of whole numbers.
+/// Values that a curve may take to make before a table of the points is considered.
+const CHEAP: f64 = 32_768.0;
+/// Most entries of a table.
 const MOST_WHOLE: f64 = 4096.0;
 /// Share of a total below which the rest of a subtraction is rounding.
 const RESIDUE: f64 = 1.0 / (1u64 << 46) as f64;
@@ -50,8 +53,28 @@ enum Table {
     Exact,
     /// At the whole numbers from the first one on.
     Whole { first: f64, values: Vec<f64> },
+    /// At the distinct points.
+    Points { points: Vec<f64>, finder: Finder, values: Vec<f64> },
     /// As polynomials.
     Curve(Curve),
+}
+
+impl Table {
+    /// The log densities of a cell, if the table has single cells and this one is among them.
+    #[inline(always)]
+    fn entry(&self, x: f64, classes: usize) -> Option<&[f64]> {
+        match self {
+            Table::Whole { first, values } => {
+                let k = x - first;
+                let entry = values.chunks_exact(classes).nth(k as usize);
+                entry.filter(|_| k >= 0.0 && k.fract() == 0.0)
+            }
+            Table::Points { points, finder, values } => {
+                finder.position(points, x).map(|at| &values[at * classes..][..classes])
+            }
+            Table::Exact | Table::Curve(_) => None,
+        }
+    }
 }
 
 /// The densities of all columns and classes, tabulated once enough rows have been scored to be worth it.
@@ -74,19 +97,17 @@ struct Tabulated {
     high: f64,
     /// The smallest bandwidth.
     width: f64,
-    /// At whole numbers only.
-    is_whole: bool,
+    kind: Kind,
+    /// About the number of values that the table takes to make.
+    cost: f64,
 }
 
-impl Tabulated {
-    /// About the number of values that the table takes to make.
-    fn cost(&self) -> f64 {
-        if self.is_whole {
-            self.high - self.low
-        } else {
-            Curve::cost(self.high - self.low, self.width)
-        }
-    }
+/// The kind of a table.
+#[derive(Clone, Copy, Debug)]
+enum Kind {
+    Whole,
+    Points,
+    Curve,
 }
 
 impl Densities {
@@ -114,7 +135,7 @@ impl Densities {
     pub fn prepare(&self, rows: usize, threads: usize) {
         let rows = self.scored.fetch_add(rows, Ordering::Relaxed).saturating_add(rows);
         let is_due = |j: &usize| {
-            let cost = self.ranges[*j].map_or(0.0, |range| range.cost());
+            let cost = self.ranges[*j].map_or(0.0, |range| range.cost);
             self.tables[*j].get().is_none() && cost <= rows as f64
         };
         let due: Vec<usize> = (0..self.columns()).filter(is_due).collect();
@@ -156,28 +177,63 @@ impl Densities {
             (width, wide) = (sum.width().min(width), sum.width().max(wide));
             is_whole = is_whole && high - low < MOST_WHOLE && points.iter().all(|v| v.fract() == 0.0);
         }
+        if low > high {
+            return None;
+        }
         (low, high) = (low - MARGIN * wide, high + MARGIN * wide);
-        is_whole = is_whole && high - low < MOST_WHOLE;
-        let is_near = low.abs().max(high.abs()) <= FARTHEST * width;
-        ((high - low).is_finite() && (is_whole || is_near)).then_some(Tabulated {
-            low,
-            high,
-            width,
-            is_whole,
-        })
+        let range = |kind, cost| Some(Tabulated { low, high, width, kind, cost });
+        if is_whole && high - low < MOST_WHOLE {
+            return range(Kind::Whole, high - low);
+        }
+        let cost = Curve::cost(high - low, width);
+        let is_near = low.abs().max(high.abs()) <= FARTHEST * width && (high - low).is_finite();
+        if is_near && cost <= CHEAP {
+            return range(Kind::Curve, cost);
+        }
+        // Few values far apart, as in a column of codes: each of them gets an entry.
+        let n = if self.folds.log { 0 } else { self.distinct(j).len() };
+        let weight: f64 = self.kernels.sums[j * each..][..each].iter().map(|sum| sum.total()).sum();
+        if n > 0 && n as f64 <= MOST_WHOLE.min(weight / 4.0) {
+            return range(Kind::Points, n as f64);
+        }
+        is_near.then(|| range(Kind::Curve, cost)).flatten()
+    }
+
+    /// The distinct points of a column, in rising order.
+    fn distinct(&self, j: usize) -> Vec<f64> {
+        let each = self.kernels.per_column;
+        let sums = &self.kernels.sums[j * each..][..each];
+        let mut points: Vec<f64> = sums.iter().flat_map(|sum| sum.points()).copied().collect();
+        points.sort_by(f64::total_cmp);
+        points.dedup();
+        points
     }
 
     fn tabulated(&self, j: usize) -> Table {
-        let Some(Tabulated { low, high, width, is_whole }) = self.ranges[j] else { return Table::Exact };
+        let Some(Tabulated { low, high, width, kind, .. }) = self.ranges[j] else { return Table::Exact };
         let (each, classes) = (self.kernels.per_column, self.mixture.classes);
         let mut found = vec![ScaledFloat::ZERO; each];
-        if is_whole {
-            let first = low.ceil();
-            let mut values = vec![0.0; ((high.floor() - first) as usize + 1) * classes];
-            for (k, values) in values.chunks_exact_mut(classes).enumerate() {
-                self.exact(j, first + k as f64, &mut found, values);
+        let mut at = |cells: &mut dyn Iterator<Item = f64>| {
+            let mut values = Vec::new();
+            for x in cells {
+                values.resize(values.len() + classes, 0.0);
+                let first = values.len() - classes;
+                self.exact(j, x, &mut found, &mut values[first..]);
             }
-            return Table::Whole { first, values };
+            values
+        };
+        match kind {
+            Kind::Whole => {
+                let (first, last) = (low.ceil(), high.floor());
+                let values = at(&mut (0..=(last - first) as usize).map(|k| first + k as f64));
+                return Table::Whole { first, values };
+            }
+            Kind::Points => {
+                let points = self.distinct(j);
+                let values = at(&mut points.iter().copied());
+                return Table::Points { finder: Finder::new(&points), points, values };
+            }
+            Kind::Curve => {}
         }
         let sums = &self.kernels.sums[j * each..][..each];
         let count = |u| sums.iter().map(|sum| sum.points().partition_point(|&v| v < u)).sum();
@@ -221,20 +277,15 @@ impl Densities {
             sink(r, 0, &logs);
         };
         match self.table(j) {
-            Table::Exact => cells.for_each(|(r, x)| exact(r, x, &mut sink)),
-            Table::Whole { first, values } => cells.for_each(|(r, x)| {
-                let k = x - first;
-                let entry = values.chunks_exact(classes).nth(k as usize);
-                match entry {
-                    Some(values) if k >= 0.0 && k.fract() == 0.0 => sink(r, 0, values),
-                    _ => exact(r, x, &mut sink),
-                }
-            }),
             Table::Curve(curve) => cells.for_each(|(r, x)| match curve.place(self.folds.scale(x)) {
                 None => exact(r, x, &mut sink),
                 Some(place) => curve.groups(&place, |class, logs| {
                     sink(r, class, &logs[..logs.len().min(classes - class)]);
                 }),
+            }),
+            table => cells.for_each(|(r, x)| match table.entry(x, classes) {
+                Some(logs) => sink(r, 0, logs),
+                None => exact(r, x, &mut sink),
             }),
         }
     }
@@ -273,17 +324,12 @@ impl Densities {
     #[inline(always)]
     fn own(&self, j: usize, column: &[f64], y: &[i32], logs: &mut [f64]) {
         match self.table(j) {
-            Table::Exact => logs.fill(f64::NAN),
-            Table::Whole { first, values } => {
-                let classes = self.mixture.classes;
-                for ((log, x), &c) in logs.iter_mut().zip(column).zip(y) {
-                    let k = x - first;
-                    let entry = values.chunks_exact(classes).nth(k as usize);
-                    let entry = entry.filter(|_| k >= 0.0 && k.fract() == 0.0);
-                    *log = entry.map_or(f64::NAN, |values| values[c as usize]);
+            Table::Curve(curve) => curve.own(column, y, logs),
+            table => {
+                for ((log, &x), &c) in logs.iter_mut().zip(column).zip(y) {
+                    *log = table.entry(x, self.mixture.classes).map_or(f64::NAN, |logs| logs[c as usize]);
                 }
             }
-            Table::Curve(curve) => curve.own(column, y, logs),
         }
     }
 

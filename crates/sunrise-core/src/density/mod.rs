@@ -13,6 +13,7 @@
 
 mod curve;
 mod densities;
+mod finder;
 mod kernels;
 mod layout;
 mod merge;

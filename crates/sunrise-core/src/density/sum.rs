@@ -134,6 +134,11 @@ impl KernelSum {
         &self.weight
     }
 
+    /// The sum of the weights.
+    pub(super) fn total(&self) -> f64 {
+        self.total
+    }
+
     /// The bandwidth.
     pub(super) fn width(&self) -> f64 {
         self.width
