@@ -60,7 +60,7 @@ def gaussian() -> list[Case]:
     rng = np.random.default_rng(0)
     y = rng.integers(0, 10, 500_000)
     X = rng.normal(size=(500_000, 100)) + y[:, None] * 0.1
-    return _pair("500k x 100 float64, 10 classes", "GaussianNB", "var_", X, y, X.nbytes, 15, 12)
+    return _pair("500k x 100 float64, 10 classes", "GaussianNB", "var_", X, y, X.nbytes, 18, 25)
 
 
 def categorical() -> list[Case]:
@@ -69,7 +69,7 @@ def categorical() -> list[Case]:
     y = rng.integers(0, 10, 500_000)
     X = rng.integers(0, 20, (500_000, 50))
     name = "500k x 50 columns x 20 levels, 10 classes"
-    return _pair(name, "CategoricalNB", "feature_log_prob_", X, y, X.nbytes, 40, 8)
+    return _pair(name, "CategoricalNB", "feature_log_prob_", X, y, X.nbytes, 80, 15)
 
 
 def counts() -> list[Case]:
@@ -84,7 +84,7 @@ def counts() -> list[Case]:
     name = "CSR 200k x 100k, 100 non-zeros a row, 20 classes"
     size = X.data.nbytes + X.indices.nbytes
     return [
-        *_pair(name, "MultinomialNB", "feature_log_prob_", X, y, size, 2.5, 4),
+        *_pair(name, "MultinomialNB", "feature_log_prob_", X, y, size, 4, 4),
         *_pair(name, "BernoulliNB", "feature_log_prob_", X, y, size, 0, 4),
     ]
 
@@ -100,14 +100,14 @@ def small() -> list[Case]:
             "GaussianNB.predict_proba, one row of Iris",
             lambda: a.predict_proba(row),
             lambda: b.predict_proba(row),
-            4,
+            12,
             repeat=300,
         ),
         Case(
             "GaussianNB.fit, Iris",
             lambda: peer.GaussianNB().fit(X, y),
             lambda: _fit_and_derive(sunrise.GaussianNB(), X, y, "var_"),
-            2,
+            3,
             repeat=100,
         ),
     ]
