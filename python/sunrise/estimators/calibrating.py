@@ -74,6 +74,9 @@ class CalibratingMixin(Estimator):
         left_out = self._leave_one_out_rows(
             model, batch, accumulator.classes, accumulator.codes, accumulator.weight
         )
+        # Hashes of the rows make the folds; a model without choices needs none.
+        if self._calibration_kind() is None and not makes_choices:
+            return Calibrated(None, left_out.score(left_out.log_proba()))
         hashes = hashes_of_table(rows.table, model.schema)
         kind = self._resolved_kind(left_out, hashes)
         if kind is None and not makes_choices:

@@ -1,4 +1,4 @@
-"""Rising forms: scores of whole counts by rising factorials."""
+"""The form of negative binomial and beta-geometric counts: log-probabilities made of a (a + 1) ... (a + x - 1)."""
 
 from __future__ import annotations
 
