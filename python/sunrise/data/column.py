@@ -10,10 +10,12 @@ import numpy as np
 
 from sunrise import _native
 from sunrise._common.arrays import Codes, Floats, Labels
+from sunrise._common.stored import stored
 from sunrise._common.threads import threads
 from sunrise.data.levels import level_names
 
 
+@stored("levels")
 class Levels(NamedTuple):
     """Level names of a column, and for every row the position of its level; -1 is missing."""
 
@@ -31,6 +33,7 @@ class Levels(NamedTuple):
         )
 
 
+@stored("column")
 @dataclass(frozen=True, eq=False)
 class Column:
     """One column of a table.

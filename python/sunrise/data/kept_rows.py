@@ -14,14 +14,17 @@ from scipy import sparse
 
 from sunrise._common import labels
 from sunrise._common.arrays import Codes, Floats, Labels, Positions
+from sunrise._common.stored import stored
 from sunrise.data.blocks import DenseBlock, SparseBlock
 from sunrise.data.column import Column
 from sunrise.data.frame import Frame, frame_of
 from sunrise.data.join import join_columns, take_rows
+from sunrise.data.types import type_of
 
 
+@stored("batch")
 @dataclass(frozen=True)
-class _Part:
+class RowsOfBatch:
     """Rows of one or more batches. `cells` is a matrix, a sparse matrix or a tuple of columns."""
 
     cells: Any
@@ -30,7 +33,7 @@ class _Part:
     weight: Floats | None
 
     @classmethod
-    def of(cls, cells: Any, classes: Labels, codes: Codes, weight: Floats | None) -> _Part:
+    def of(cls, cells: Any, classes: Labels, codes: Codes, weight: Floats | None) -> RowsOfBatch:
         """Return rows with the classes that they have; other classes are dropped."""
         used, position = np.unique(codes, return_inverse=True)
         return cls(cells, classes[used], position.astype(np.int32), weight)
@@ -58,6 +61,7 @@ class _Part:
         return getattr(self.cells, "dtype", None)
 
 
+@stored("kept rows")
 @dataclass(frozen=True)
 class KeptRows:
     """Rows with labels and weights, in memory of their own. Rows of weight 0 are not kept."""
@@ -66,7 +70,7 @@ class KeptRows:
     is_named: bool
     library: str | None
     label: Any
-    parts: tuple[_Part, ...]
+    parts: tuple[RowsOfBatch, ...]
     #: Number of rows when families were last chosen.
     chosen_at: int = 0
 
@@ -91,10 +95,10 @@ class KeptRows:
             cells = block.values[rows]
         else:
             cells = tuple(
-                Column(name, "empty", len(rows)) if j in unread else take_rows(table.read(j), rows)
+                Column(name, "empty", len(rows)) if j in unread else _copy_rows(table.read(j), rows)
                 for j, name in enumerate(table.names)
             )
-        part = _Part.of(cells, classes, codes[rows], None if weight is None else weight[rows])
+        part = RowsOfBatch.of(cells, classes, codes[rows], None if weight is None else weight[rows])
         return cls(table.names, table.is_named, table.library, label, (part,))
 
     @property
@@ -111,7 +115,7 @@ class KeptRows:
         return replace(self, parts=self.parts + other.parts)
 
     @cached_property
-    def whole(self) -> _Part:
+    def whole(self) -> RowsOfBatch:
         """All rows as one part."""
         parts = self.parts
         if len(parts) == 1:
@@ -130,7 +134,7 @@ class KeptRows:
             cells = np.concatenate([part.cells for part in parts])
         else:
             cells = tuple(map(join_columns, zip(*(part.columns for part in parts), strict=True)))
-        return _Part(cells, classes, np.concatenate(codes), weight)
+        return RowsOfBatch(cells, classes, np.concatenate(codes), weight)
 
     @property
     def joined(self) -> KeptRows:
@@ -165,21 +169,29 @@ class KeptRows:
             else whole.cells[rows]
         )
         weight = None if whole.weight is None else whole.weight[rows]
-        return replace(self, parts=(_Part.of(cells, whole.classes, whole.codes[rows], weight),))
+        return replace(self, parts=(RowsOfBatch.of(cells, whole.classes, whole.codes[rows], weight),))
 
 
-def _weights(part: _Part) -> Floats:
+def _copy_rows(column: Column, rows: Positions) -> Column:
+    """Return a copy of some rows of a column that knows its type, but holds no object of its library."""
+    copied = take_rows(column, rows)
+    if column.source is not None:
+        copied.__dict__["source"] = type_of(column.source)
+    return copied
+
+
+def _weights(part: RowsOfBatch) -> Floats:
     return np.ones(part.n_rows) if part.weight is None else part.weight
 
 
-def _as_sparse(part: _Part) -> Any:
+def _as_sparse(part: RowsOfBatch) -> Any:
     """Return the cells as a sparse matrix of floats."""
     if isinstance(part.cells, tuple):
         return sparse.csr_array(np.stack([column.numbers() for column in part.cells], axis=1))
     return sparse.csr_array(part.cells)
 
 
-def _row_keys(part: _Part, absent: frozenset[int]) -> list[Any]:
+def _row_keys(part: RowsOfBatch, absent: frozenset[int]) -> list[Any]:
     """Return a key for every row: equal keys mean equal cells, labels and weights."""
     own = list(zip(part.codes.tolist(), _weights(part).tolist(), strict=True))
     if sparse.issparse(part.cells):

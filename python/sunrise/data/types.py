@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from sunrise._common.arrays import Floats
+from sunrise._common.stored import stored
 from sunrise.data.columns import library_of
 from sunrise.data.levels import name_of
 
@@ -20,9 +21,10 @@ from sunrise.data.levels import name_of
 _SECONDS = {"D": 86400.0, "h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3}
 
 
+@stored("column type")
 @dataclass(frozen=True)
 class ColumnType:
-    """The type of a column: the name of a pandas type, or a narwhals type for polars and pyarrow."""
+    """The type of a column: the name of a pandas type, or name and arguments of a narwhals type (polars, pyarrow)."""
 
     dtype: Any = None
     #: Smallest and largest number of a column of integers; None for other columns.
@@ -52,6 +54,8 @@ class ColumnType:
 
 def type_of(source: Any) -> ColumnType:
     """Return the type of a column: of a series of any library, of an array, or of a dtype of NumPy."""
+    if isinstance(source, ColumnType):
+        return source
     dtype = getattr(source, "dtype", getattr(source, "type", source))
     name, library = str(dtype), library_of(source)
     categories = getattr(dtype, "categories", None)
@@ -71,10 +75,24 @@ def type_of(source: Any) -> ColumnType:
     return ColumnType(own, integers, unit, values, bool(getattr(dtype, "ordered", False)))
 
 
-def _narwhals_type(source: Any) -> Any:
-    """Return the narwhals type of a polars series or a pyarrow array; None if there is none."""
+#: Arguments of the narwhals types that have some.
+_TYPE_ARGUMENTS = {
+    "Datetime": ("time_unit", "time_zone"),
+    "Duration": ("time_unit",),
+    "Decimal": ("precision", "scale"),
+    "Enum": ("categories",),
+}
+
+
+def _narwhals_type(source: Any) -> tuple[Any, ...] | None:
+    """Return name and arguments of the narwhals type of a polars series or a pyarrow array; None if it has none."""
     import narwhals.stable.v2 as nw
 
     if hasattr(source, "type") and not hasattr(source, "chunks"):  # a pyarrow array that is not chunked
         return None
-    return nw.from_native(source, series_only=True).dtype
+    dtype = nw.from_native(source, series_only=True).dtype
+    if dtype.is_nested() or dtype == nw.Unknown:
+        return None
+    name = type(dtype).__name__
+    arguments = (getattr(dtype, argument) for argument in _TYPE_ARGUMENTS.get(name, ()))
+    return (name, *(a if a is None or isinstance(a, str | int) else tuple(a) for a in arguments))

@@ -29,11 +29,16 @@ def frame(
         result.index = result.index if index is None else index
         return result if types is None else _cast_pandas(result, types)
     casts = [
-        nw.col(unique[name]).cast(own.dtype)
+        nw.col(unique[name]).cast(_dtype(*own.dtype))
         for name, own in (types or {}).items()
         if own.dtype is not None and not _is_empty(columns[name])
     ]
     return (table.with_columns(*casts) if casts else table).to_native()
+
+
+def _dtype(name: str, *arguments: Any) -> Any:
+    """Return the narwhals type with this name and these arguments."""
+    return getattr(nw, name)(*arguments)
 
 
 def _is_empty(cells: Any) -> bool:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sunrise._common.arrays import Codes, Floats, Mask
+from sunrise._common.stored import stored
 from sunrise.families.base import Family, Problem
 from sunrise.families.capabilities import Candidate
 from sunrise.families.left_out import CellsLeftOut
@@ -29,6 +30,7 @@ _MAX_POINTS = 4096
 _REACH = 9
 
 
+@stored("pooled density")
 @dataclass(frozen=True, eq=False)
 class Pooled:
     """The density of a column over all classes: values, and the bandwidths of their classes (classes x columns)."""

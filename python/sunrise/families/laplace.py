@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from sunrise._common.arrays import Codes, Floats, Mask, Positions
+from sunrise._common.stored import stored
 from sunrise.families.base import Family, Problem
 from sunrise.families.capabilities import Candidate
 from sunrise.families.left_out import CellsLeftOut
@@ -29,6 +30,7 @@ class LaplaceParams(NamedTuple):
     known: Mask
 
 
+@stored("pooled scale")
 class Pooled(NamedTuple):
     """The prior of a column: its median, and its mean absolute deviation within the classes."""
 

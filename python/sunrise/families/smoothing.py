@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 
 from sunrise._common.arrays import Floats
+from sunrise._common.stored import stored
 from sunrise.data.levels import name_of
 from sunrise.numerics.evidence import CountsOfCounts
 from sunrise.statistics.terms import LEVEL
@@ -24,6 +25,7 @@ else:
 SMALLEST_ALPHA = 1e-10
 
 
+@stored("alpha")
 @dataclass(frozen=True)
 class Alpha:
     """Pseudo-counts: one for all columns, one for each column, classes x columns, or "evidence".

@@ -6,9 +6,12 @@ import logging
 import sys
 from typing import Any, NamedTuple
 
+from sunrise._common.stored import stored
+
 _log = logging.getLogger("sunrise")
 
 
+@stored("em")
 class Em(NamedTuple):
     """Summary of the EM algorithm for unlabelled rows.
 

@@ -7,9 +7,11 @@ from typing import NamedTuple
 import numpy as np
 
 from sunrise._common.arrays import Codes, Floats
+from sunrise._common.stored import stored
 from sunrise.engines.array import mean_log_loss
 
 
+@stored("loo score")
 class LooScore(NamedTuple):
     """Accuracy and log loss of a model on training rows that it has not seen, and those of the class prior alone.
 

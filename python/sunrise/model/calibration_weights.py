@@ -8,8 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sunrise._common.arrays import Floats, Labels, Positions
+from sunrise._common.stored import stored
 
 
+@stored("strengths")
 class Strengths(NamedTuple):
     """The penalty is spread sum_j (w_j - m)^2 + J mean (m - 1)^2 + zero sum_j w_j^2, with m the mean of J weights."""
 
@@ -18,6 +20,7 @@ class Strengths(NamedTuple):
     zero: float
 
 
+@stored("calibration")
 @dataclass(frozen=True)
 class Calibration:
     """The calibrated score is (length + 1)^exponent times the weighted sum of the columns, plus prior and offset.

@@ -38,6 +38,8 @@ class FittedModel:
         resolved: tuple[Part, ...] | None = None,
     ) -> None:
         self.settings, self.schema, self.classes, self.calibration = settings, schema, classes, calibration
+        #: The class prior that the user has set after the fit, or None.
+        self.given_prior = prior
         self.parts = tuple([Part(settings.with_defaults(p.family), p.columns) for p in schema.parts])
         all_classes = stats.reindexed(classes)
         self.factors = class_factors(settings.class_weight, all_classes)
@@ -75,6 +77,25 @@ class FittedModel:
         if calibration is not None:
             self.log_prior = self.log_prior + calibration.offsets_of(classes)
         self.supports = tuple(part.family.support for part in self.parts)
+
+    @classmethod
+    def deferred(cls, *arguments: Any) -> FittedModel:
+        """Return a model that is derived when it is first used: a model file is loaded before its arrays are read."""
+        self = cls.__new__(cls)
+        self.__dict__["_arguments"] = arguments
+        return self
+
+    def __getattr__(self, name: str) -> Any:
+        arguments = self.__dict__.pop("_arguments", None)
+        if arguments is None:
+            raise AttributeError(name)
+        try:
+            self.__init__(*arguments)  # type: ignore[misc]
+        except BaseException:
+            self.__dict__.clear()
+            self.__dict__["_arguments"] = arguments
+            raise
+        return getattr(self, name)
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the state for pickling, without cached values that can be derived again."""

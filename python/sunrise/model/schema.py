@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from sunrise._common.arrays import Labels, Mask
+from sunrise._common.stored import stored
 from sunrise.data.types import ColumnType
 from sunrise.families.base import FAMILIES, Family
 from sunrise.families.capabilities import Candidate
@@ -28,6 +29,7 @@ class Part:
     columns: tuple[int, ...]
 
 
+@stored("choice")
 @dataclass(frozen=True)
 class Choice:
     """The family of a column (None leaves the column out) and the reason.

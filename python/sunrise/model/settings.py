@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from sunrise._common.stored import stored
 from sunrise.families.base import Family
 
 
+@stored("settings")
 @dataclass(frozen=True)
 class Settings:
     """The constructor arguments of an estimator."""

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sunrise._common.arrays import Codes, Floats, Integers, Mask, Positions
+from sunrise._common.stored import stored
 
 #: Up to this many edges, comparing with each edge is faster than binary search.
 FEW_EDGES = 20
@@ -24,6 +25,7 @@ _CHUNK, _LARGEST_LOOKUP = 1 << 20, 1 << 20
 _TOLERANCE = 1e-9
 
 
+@stored("cuts")
 @dataclass(frozen=True)
 class Cuts:
     """Sorted bin edges of one column, with the range and the number of the cells that determined them.

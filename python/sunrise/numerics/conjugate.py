@@ -15,6 +15,7 @@ import numpy as np
 from scipy import special
 
 from sunrise._common.arrays import Floats
+from sunrise._common.stored import stored
 from sunrise.numerics.special import log, log_rising, times_log
 
 
@@ -54,6 +55,7 @@ def nan_if_improper(a: Floats, b: Floats) -> tuple[Floats, Floats]:
     return np.where(proper, a, np.nan), np.where(proper, b, np.nan)
 
 
+@stored("beta prior")
 @dataclass(frozen=True)
 class Beta(Conjugate):
     """Distribution of a probability: Beta(a, b), elementwise.
@@ -138,6 +140,7 @@ class Beta(Conjugate):
         return np.asarray(log_rising(a, ones) + log_rising(b, zeros) - log_rising(a + b, ones + zeros))
 
 
+@stored("dirichlet prior")
 @dataclass(frozen=True)
 class Dirichlet(Conjugate):
     """Distribution of probabilities that sum to 1 over the last axis.
@@ -221,6 +224,7 @@ class Dirichlet(Conjugate):
         return np.asarray(draws / draws.sum(axis=-1, keepdims=True))
 
 
+@stored("gamma prior")
 @dataclass(frozen=True)
 class Gamma(Conjugate):
     """Distribution of a rate: Gamma(shape, rate), elementwise.

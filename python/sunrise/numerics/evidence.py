@@ -9,12 +9,14 @@ import numpy as np
 from scipy.special import digamma, polygamma
 
 from sunrise._common.arrays import Floats
+from sunrise._common.stored import stored
 from sunrise.numerics.special import log_rising
 
 #: Search range of a prior strength; a maximum at an end stands for one at 0 or at infinity.
 MIN_STRENGTH, MAX_STRENGTH = 1e-8, 1e8
 
 
+@stored("chosen")
 class Chosen(NamedTuple):
     """Prior strength of maximum evidence; `at_boundary` if the evidence still grows towards 0 or infinity."""
 

@@ -9,10 +9,12 @@ import numpy as np
 from scipy import special
 
 from sunrise._common.arrays import Floats
+from sunrise._common.stored import stored
 from sunrise.numerics.conjugate import Conjugate, Gamma, nan_if_improper, tails_of
 from sunrise.numerics.special import log_rising
 
 
+@stored("inverse gamma prior")
 @dataclass(frozen=True)
 class InverseGamma(Conjugate):
     """Distribution of a variance: 1 / variance ~ Gamma(a, b), elementwise.
@@ -55,6 +57,7 @@ class InverseGamma(Conjugate):
         return 1.0 / Gamma(self.a, self.b).sample(n, random_state)
 
 
+@stored("normal inverse gamma prior")
 @dataclass(frozen=True)
 class NormalInverseGamma(Conjugate):
     """Joint distribution: variance ~ InverseGamma(a, b), mean | variance ~ Normal(m, variance / kappa).

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sunrise._common.arrays import Codes, Floats, Integers, Mask, Positions
+from sunrise.statistics.deferred import Deferred
 
 
 class NeverSeenError(ValueError):
@@ -85,7 +86,7 @@ def subtract_observed(before: Observed, removed: Observed) -> tuple[Integers, Fl
     return rows, weight
 
 
-class Additive:
+class Additive(Deferred):
     """Base of statistics of numeric columns, which have no levels, so their shape does not depend on the rows."""
 
     @abstractmethod

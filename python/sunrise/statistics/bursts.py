@@ -8,20 +8,29 @@ from typing import Any
 import numpy as np
 
 from sunrise._common.arrays import Floats, Integers, Labels, Positions
+from sunrise._common.stored import stored
 from sunrise.statistics.counts import Counts, RowCounts
+from sunrise.statistics.deferred import Deferred
 
 
+@stored("bursts")
 @dataclass(frozen=True)
-class Bursts:
+class Bursts(Deferred):
     """Frequencies of the counts of each word and of the document lengths, per class; `words` is sorted."""
 
     words: Labels
     counts: RowCounts
     #: Vocabulary of the words, or None. Statistics computed from these have None.
-    vocabulary: Any = field(default=None, repr=False, compare=False)
+    vocabulary: Any = field(default=None, repr=False, compare=False, metadata={"stored": False})
+
+    shapes = {"words": ("words",)}
+
+    def is_consistent(self, sizes: dict[str, int]) -> bool:
+        """True if there is one column of counts for every word, and one for the document lengths."""
+        return self.counts.n_columns == sizes["words"] + 1
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "vocabulary": None}
+        return {**super().__getstate__(), "vocabulary": None}
 
     @property
     def rows(self) -> Integers:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -10,11 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sunrise._common.arrays import Floats, Integers, Labels, Mask, Positions
+from sunrise._common.stored import stored
 from sunrise.statistics.base import reindex_classes, subtract_observed
+from sunrise.statistics.deferred import Deferred
 
 
+@stored("counts")
 @dataclass(frozen=True)
-class Counts:
+class Counts(Deferred):
     """Number and weight of the rows with each observed level, per class.
 
     The arrays are classes x levels. Levels are sorted within a column, and columns follow each other: column j has the
@@ -32,6 +35,18 @@ class Counts:
     rows: Integers
     weight: Floats
 
+    shapes = {
+        "offsets": ("columns + 1",),
+        "codes": ("levels",),
+        "rows": ("classes", "levels"),
+        "weight": ("classes", "levels"),
+    }
+
+    def is_consistent(self, sizes: dict[str, int]) -> bool:
+        """True if the offsets divide the levels among the columns."""
+        ends = self.offsets
+        return bool(ends[0] == 0 and ends[-1] == sizes["levels"] and (np.diff(ends) >= 0).all())
+
     @property
     def is_named(self) -> bool:
         """True if levels are identified by name."""
@@ -41,10 +56,6 @@ class Counts:
     def observed_weight(self) -> Floats:
         """Weight of every level, under the name that all statistics share."""
         return self.weight
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Pickle the counts, not what was computed from them."""
-        return {f.name: getattr(self, f.name) for f in fields(self)}
 
     @cached_property
     def n_columns(self) -> int:
@@ -235,6 +246,7 @@ class Counts:
         return self.codes[self.offsets[j] : self.offsets[j + 1]]
 
 
+@stored("row counts")
 @dataclass(frozen=True)
 class RowCounts(Counts):
     """Frequencies of counts: how many rows have each count (1, 2, ...) in each column, and each row total.

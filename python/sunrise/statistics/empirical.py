@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sunrise._common.arrays import Codes, Floats, Integers, Mask, Positions
+from sunrise._common.stored import stored
 from sunrise.statistics.base import Additive, NeverSeenError, reindex_classes, subtract_observed
 
 #: Node weights are rounded to multiples of this, so that their sums are exact.
@@ -117,6 +118,7 @@ def _bin_linearly(x: Floats, w: Floats | None, grid: tuple[float, float, int]) -
     return Run(grid_nodes(grid)[keep], rows[keep].astype(np.int64), weight[keep])
 
 
+@stored("values")
 @dataclass(frozen=True, eq=False)
 class Values(Additive):
     """Distinct values of every class and column, and their frequencies.
@@ -139,6 +141,15 @@ class Values(Additive):
     times: Integers
     weight: Floats
     width: Floats | None = None
+
+    shapes = {
+        **dict.fromkeys(("rows", "observed_weight", "sizes", "width"), ("classes", "columns")),
+        **dict.fromkeys(("x", "times", "weight"), ("values",)),
+    }
+
+    def is_consistent(self, sizes: dict[str, int]) -> bool:
+        """True if the classes and columns have as many values as there are."""
+        return bool((self.sizes >= 0).all() and self.sizes.sum() == sizes["values"])
 
     @classmethod
     def of(

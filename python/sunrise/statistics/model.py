@@ -9,10 +9,12 @@ import numpy as np
 
 from sunrise._common import labels
 from sunrise._common.arrays import Floats, Integers, Labels, Positions
+from sunrise._common.stored import stored
 from sunrise.statistics.base import NeverSeenError, reindex_classes, subtract_observed
 from sunrise.statistics.counts import Counts
 
 
+@stored("stats")
 @dataclass(frozen=True)
 class Stats:
     """Statistics of a whole model: rows and weight of every class, and one statistic per block of columns."""

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from sunrise._common.arrays import Codes, Floats, Integers, Positions
+from sunrise._common.stored import stored
 from sunrise._common.warnings import LostPrecisionWarning, alert
 from sunrise.statistics.base import Additive, NeverSeenError, per_row, reindex_classes, subtract_observed
 
@@ -16,6 +17,7 @@ from sunrise.statistics.base import Additive, NeverSeenError, per_row, reindex_c
 _ROUNDING = 2.0**-51
 
 
+@stored("moments")
 @dataclass(frozen=True)
 class Moments(Additive):
     """Sums of x - anchor and of its square, per class and column.
@@ -37,6 +39,12 @@ class Moments(Additive):
     x2: Floats
     anchor: Floats
     error: Floats
+
+    shapes = {
+        "rows": ("classes", "1 or columns"),
+        "observed_weight": ("classes", "1 or columns"),
+        **dict.fromkeys(("x", "x2", "anchor", "error"), ("classes", "columns")),
+    }
 
     @classmethod
     def of(cls, rows: Integers, weight: Floats, x: Floats, x2: Floats, anchor: Floats) -> Moments:

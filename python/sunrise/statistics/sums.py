@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from sunrise._common.arrays import Codes, Floats, Integers, Mask, Positions
+from sunrise._common.stored import stored
 from sunrise.statistics.base import (
     Additive,
     clear_residue,
@@ -18,6 +19,7 @@ from sunrise.statistics.base import (
 )
 
 
+@stored("sums")
 @dataclass(frozen=True)
 class Sums(Additive):
     """Sums of x per class and column.
@@ -36,6 +38,13 @@ class Sums(Additive):
     x: Floats
     #: Bound on the rounding error of x after subtractions; only for terms that can be negative, like log x.
     error: Floats | None = None
+
+    shapes = {
+        "rows": ("classes", "1 or columns"),
+        "observed_weight": ("classes", "1 or columns"),
+        "x": ("classes", "columns"),
+        "error": ("classes", "columns"),
+    }
 
     @property
     def mean(self) -> Floats:

@@ -9,11 +9,13 @@ from typing import Any
 import numpy as np
 
 from sunrise._common.arrays import Floats, Integers, Labels
+from sunrise._common.stored import stored
 from sunrise.statistics.base import NeverSeenError, clear_residue
 from sunrise.statistics.counts import Counts
 from sunrise.statistics.sums import Sums
 
 
+@stored("words")
 @dataclass(frozen=True)
 class Words(Counts):
     """Statistics of one column of text: documents that contain each word, and sums of the word's transformed counts.
@@ -27,17 +29,12 @@ class Words(Counts):
 
         `words` may be a function that returns them: most models never need a hundred thousand Python strings.
         """
-        self = cls(np.array([0, documents.shape[1]]), np.empty(0, object), documents, sums)
-        del self.__dict__["codes"]
-        object.__setattr__(self, "_words", words if callable(words) else lambda: words)
-        return self
+        parts = {"offsets": np.array([0, documents.shape[1]]), "rows": documents, "weight": sums}
 
-    def __getattr__(self, name: str) -> Any:
-        if name != "codes" or "_words" not in self.__dict__:
-            raise AttributeError(name)
-        codes = np.concatenate([np.array([""], dtype=object), self.__dict__["_words"]()])
-        object.__setattr__(self, "codes", codes)
-        return codes
+        def codes() -> Labels:
+            return np.concatenate([np.array([""], dtype=object), words() if callable(words) else words])
+
+        return cls.deferred(parts, {"codes": codes})
 
     def without_empty(self) -> Counts:
         """Drop words without documents; the first level, which counts all documents, always stays."""

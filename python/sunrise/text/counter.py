@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from sunrise import _native
 from sunrise._common.arrays import Floats
+from sunrise._common.stored import stored
 from sunrise._common.threads import SMALL, threads
 from sunrise.text.alphabet import alphabet, normalise_text
 from sunrise.text.texts import as_texts
@@ -83,6 +84,7 @@ class Counted:
         return matrix
 
 
+@stored("word counter")
 @dataclass(frozen=True)
 class WordCounter:
     """Counts the words of raw texts; the defaults give the result of scikit-learn's CountVectorizer.

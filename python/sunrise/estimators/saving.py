@@ -1,0 +1,157 @@
+"""Saving and loading: a fitted estimator as a model file."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from sunrise.estimators.base import Estimator
+from sunrise.model.calibration_weights import Calibration
+from sunrise.model.fitted import FittedModel
+from sunrise.model.settings import Settings
+from sunrise.store.container import unpack
+from sunrise.store.errors import ModelFileError
+from sunrise.store.files import read_bytes, write_atomically
+from sunrise.store.state import (
+    check_labels,
+    open_parts,
+    read_schema,
+    read_stats,
+    to_pieces,
+    write_schema,
+    write_stats,
+)
+from sunrise.store.values import CannotSaveError, Reader, Writer
+
+__all__ = ["load"]
+
+#: Fitted attributes that are stored under their own names; schema, statistics and calibration have their own parts.
+_ATTRIBUTES = (
+    "_announced",
+    "_kept",
+    "n_features_in_",
+    "feature_names_in_",
+    "_fixed",
+    "loo_score_",
+    "em_",
+    "selected_",
+)
+
+
+class SavingMixin(Estimator):
+    """`save`, and the registry of estimators by name."""
+
+    _ESTIMATORS: ClassVar[dict[str, type]] = {}
+
+    def __init_subclass__(cls, **arguments: Any) -> None:
+        super().__init_subclass__(**arguments)
+        SavingMixin._ESTIMATORS[cls.__name__] = cls
+
+    def save(self, path: Any, *, values: bool = True) -> Self:
+        """Save the fitted model to a file that `sunrise.load` reads; the file contains no code.
+
+        Parameters
+        ----------
+        path : str or path-like
+            The file, usually with the suffix .sunrise. An existing file is replaced in one step: a crash leaves
+            either the old file or the new one.
+        values : bool, default=True
+            False saves `compress()` of the model, which keeps no training values of numeric columns and no rows.
+
+        >>> import os, tempfile
+        >>> import sunrise as sr
+        >>> model = sr.NaiveBayes().fit({"height": [1.62, 1.71, 1.93, 1.88]}, ["a", "a", "b", "b"])
+        >>> path = os.path.join(tempfile.mkdtemp(), "people.sunrise")
+        >>> sr.load(model.save(path) and path).predict({"height": 1.9})
+        array(['b'], dtype='<U1')
+        """
+        self._require_fitted()
+        model = self if values else self.compress()  # type: ignore[attr-defined]
+        write_atomically(path, model._pieces())
+        return self
+
+    def _pieces(self) -> list[bytes | memoryview]:
+        """Return the bytes of the model file in pieces."""
+        model, writer, own = self._model, Writer(), self.__dict__
+        try:
+            arguments = {
+                name: writer.write(value, f"{name}=") for name, value in self.get_params(deep=False).items()
+            }
+            parts = {
+                "estimator": type(self).__name__,
+                "arguments": arguments,
+                "settings": writer.write(model.settings, "settings"),
+                "schema": write_schema(model.schema, writer),
+                "stats": write_stats(self.stats_, writer),
+                "classes": writer.write(check_labels(self.classes_), "classes_"),
+                "class_prior": writer.write(model.given_prior, "class_prior_"),
+                "calibration": writer.write(model.calibration, "calibration_"),
+                "attributes": {name: writer.write(own[name], name) for name in _ATTRIBUTES if name in own},
+            }
+        except CannotSaveError as error:
+            raise _cannot_save(type(self).__name__, error) from None
+        return to_pieces("model", parts, writer)
+
+
+def _cannot_save(who: str, error: CannotSaveError) -> TypeError:
+    if error.place == "a class label":
+        return TypeError(
+            f"This {who} cannot be saved: the class label {error.value!r} is of type {type(error.value).__name__}. A model "
+            "file holds labels of the types bool, int, float, str and dates. Convert the labels, for example with str, "
+            "and fit again; or use pickle."
+        )
+    return TypeError(
+        f"This {who} cannot be saved: {error.place} is of type {type(error.value).__name__}, which a model file cannot "
+        "hold. Use plain numbers, strings, lists, dicts, arrays and families of this library; or use pickle."
+    )
+
+
+def load(source: Any) -> Any:
+    """Load a model from a file that `model.save` has written.
+
+    The file is memory-mapped, and its checksum is verified. It contains no code: loading a file from a stranger is
+    safe. `source` is a path, or the bytes of a file. Raises `ModelFileError` for a file that is damaged, truncated,
+    not a model file, or written by a newer version with features that this version lacks.
+
+    >>> import sunrise as sr
+    >>> sr.load(b"not a model")
+    Traceback (most recent call last):
+        ...
+    sunrise.store.errors.ModelFileError: This is not a Sunrise model file. Model files are written by model.save().
+    """
+    data = read_bytes(source)
+    try:
+        return _read_model(*open_parts(unpack(data), "model"))
+    except ModelFileError:
+        raise
+    except Exception as error:
+        # Values that were checked one by one can still contradict each other in a hostile file.
+        raise ModelFileError(f"The model file is not valid: {str(error)[:200]}") from error
+
+
+def _read_model(parts: dict[str, Any], reader: Reader) -> Any:
+    """Return the estimator that a file describes. Parameters are derived when they are first used."""
+    name = parts.get("estimator")
+    cls: Any = SavingMixin._ESTIMATORS.get(name) if isinstance(name, str) else None
+    if cls is None:
+        raise ModelFileError(
+            f"The model file holds a {str(name)[:100]!r}, which is not known here. Import the module that defines this "
+            "estimator, then load again."
+        )
+    known, given, attributes = cls._get_param_names(), parts["arguments"], parts["attributes"]
+    estimator = cls(**{key: reader.read(value) for key, value in given.items() if key in known})
+    schema = read_schema(parts.get("schema"), reader)
+    stats = read_stats(parts.get("stats"), reader, schema)
+    settings, classes = reader.read(parts.get("settings")), check_labels(reader.read(parts.get("classes")))
+    prior, calibration = reader.read(parts.get("class_prior")), reader.read(parts.get("calibration"))
+    if not isinstance(settings, Settings) or not isinstance(calibration, Calibration | None):
+        raise ModelFileError("The model file lacks its settings.")
+    if calibration is not None and calibration.weights.shape != (len(schema.names),):
+        raise ModelFileError("The calibration of the model file does not fit its columns.")
+    own = {key: reader.read(value) for key, value in attributes.items() if key in _ATTRIBUTES}
+    if type(own.get("n_features_in_")) is not int or own["n_features_in_"] != len(schema.names):
+        raise ModelFileError("The number of columns in the model file does not fit its schema.")
+    model = FittedModel.deferred(settings, schema, stats, classes, prior, calibration)
+    estimator.__dict__.update(own, stats_=stats, classes_=np.asarray(classes), _model=model)
+    return estimator

@@ -1,0 +1,57 @@
+"""Files on disk: written atomically, read as memory maps."""
+
+from __future__ import annotations
+
+import mmap
+import os
+import secrets
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from sunrise.store.errors import ModelFileError
+
+
+def write_atomically(path: Any, pieces: Iterable[bytes | memoryview]) -> None:
+    """Write a file so that a crash leaves either the old file or the new one, whole.
+
+    The pieces go to a temporary file in the same folder, which then replaces the file in one step.
+    """
+    target = Path(os.fspath(path))
+    temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
+    handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            for piece in pieces:
+                file.write(piece)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, target)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+    _sync_folder(target.parent)
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make the new name durable, on systems where folders can be synchronised."""
+    try:
+        handle = os.open(folder, os.O_RDONLY)
+    except OSError:
+        return
+    try:
+        os.fsync(handle)
+    except OSError:
+        pass
+    finally:
+        os.close(handle)
+
+
+def read_bytes(source: Any) -> bytes | memoryview:
+    """Return the bytes of a file as a read-only memory map; bytes are returned as they are."""
+    if isinstance(source, bytes | bytearray | memoryview):
+        return memoryview(source)
+    with open(os.fspath(source), "rb") as file:
+        if os.fstat(file.fileno()).st_size == 0:
+            raise ModelFileError(f"The file {os.fspath(source)!r} is empty.")
+        return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))

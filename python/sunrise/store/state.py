@@ -1,0 +1,144 @@
+"""The parts of a model file: description of the model, and its schema, statistics and labels as JSON and arrays."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Iterable
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+
+from sunrise._common.arrays import Labels
+from sunrise.model.schema import Schema
+from sunrise.statistics.model import Stats
+from sunrise.store.container import Contents, pack
+from sunrise.store.errors import ModelFileError
+from sunrise.store.values import CannotSaveError, Reader, Writer
+
+FORMAT = "sunrise"
+#: Version of the format. Files of later versions can be read if they require nothing that is not known here.
+VERSION = 1
+#: Abilities that a file may require of its reader.
+KNOWN_REQUIREMENTS: frozenset[str] = frozenset()
+
+
+def to_pieces(kind: str, parts: dict[str, Any], writer: Writer) -> list[bytes | memoryview]:
+    """Return the pieces of a file of this kind ("model" or "statistics") with these parts, which are JSON."""
+    head = {"format": FORMAT, "version": VERSION, "requires": [], "written_by": version("sunrise")}
+    return pack({**head, "kind": kind, **parts}, writer.arrays)
+
+
+def open_parts(contents: Contents, kind: str) -> tuple[dict[str, Any], Reader]:
+    """Return the parts of a file and the reader of their values; raise ModelFileError for another kind of file."""
+    spec = contents.spec
+    if not isinstance(spec, dict) or spec.get("format") != FORMAT or type(spec.get("version")) is not int:
+        raise ModelFileError("This is not a Sunrise model file. Model files are written by model.save().")
+    requires = spec.get("requires")
+    if not isinstance(requires, list) or not all(isinstance(name, str) for name in requires):
+        raise ModelFileError("The model file does not say what it requires.")
+    if unknown := [name for name in requires if name not in KNOWN_REQUIREMENTS]:
+        raise ModelFileError(
+            f"The model file requires {unknown[0]!r}, which sunrise {version('sunrise')} does not know. Install sunrise "
+            f"{spec.get('written_by', '')} or later."
+        )
+    if spec.get("kind") != kind:
+        raise ModelFileError(
+            f"The file holds {str(spec.get('kind'))[:40]!r}, not a {kind}. Models are read by sunrise.load, statistics by "
+            "Accumulator.from_bytes."
+        )
+    return spec, Reader(contents.arrays)
+
+
+# Schema: columns may share one choice, and there may be a million of them.
+
+
+def write_schema(schema: Schema, writer: Writer) -> dict[str, Any]:
+    """Return a schema as JSON."""
+    position: dict[int, int] = {}
+    distinct = []
+    of_columns = np.empty(len(schema.choices), np.uint32)
+    for j, choice in enumerate(schema.choices):
+        if id(choice) not in position:
+            position[id(choice)] = len(distinct)
+            distinct.append(choice)
+        of_columns[j] = position[id(choice)]
+    choices = [
+        writer.write(choice, f"column {name!r}")
+        for choice, name in zip(distinct, _first_names(schema, of_columns), strict=True)
+    ]
+    narrow = np.uint8 if len(distinct) < 256 else np.uint32
+    return {
+        "names": writer.write(schema.names, "a column name"),
+        "choices": choices,
+        "choice_of_columns": writer.write(of_columns.astype(narrow), "schema"),
+        "is_named": schema.is_named,
+        "label": writer.write(schema.label, "the name of the label column"),
+        "library": schema.library,
+    }
+
+
+def _first_names(schema: Schema, of_columns: Any) -> list[Any]:
+    """Return the name of the first column of every distinct choice."""
+    return [schema.names[j] for j in np.unique(of_columns, return_index=True)[1].tolist()]
+
+
+def read_schema(spec: Any, reader: Reader) -> Schema:
+    """Return the schema that was written as this JSON."""
+    if not isinstance(spec, dict):
+        raise ModelFileError("The model file has no schema.")
+    names = reader.read(spec.get("names"))
+    distinct = reader.read(spec.get("choices"))
+    of_columns = reader.read(spec.get("choice_of_columns"))
+    if (
+        not isinstance(names, tuple | range | list)
+        or getattr(of_columns, "shape", None) != (len(names),)
+        or of_columns.dtype.kind != "u"
+        or (len(names) and int(of_columns.max()) >= len(distinct))
+    ):
+        raise ModelFileError("The columns of the model file do not fit together.")
+    choices = tuple(distinct[k] for k in of_columns.tolist())
+    return Schema(
+        names,
+        choices,
+        bool(spec.get("is_named")),
+        reader.read(spec.get("label")),
+        spec.get("library") if isinstance(spec.get("library"), str) else None,
+    )
+
+
+# Statistics.
+
+
+def write_stats(stats: Stats, writer: Writer) -> Any:
+    """Return statistics as JSON; raise TypeError for class labels that a file cannot hold."""
+    check_labels(stats.classes)
+    return writer.write(stats, "the statistics")
+
+
+def read_stats(spec: Any, reader: Reader, schema: Schema) -> Stats:
+    """Return the statistics that were written as this JSON; they must fit the schema."""
+    stats = reader.read(spec)
+    if not isinstance(stats, Stats) or not isinstance(stats.blocks, tuple):
+        raise ModelFileError("The model file has no statistics.")
+    n = len(check_labels(stats.classes))
+    shapes = [getattr(stats.rows, "shape", None), getattr(stats.weight, "shape", None)]
+    if shapes != [(n,), (n,)] or len(stats.blocks) != len(schema.parts):
+        raise ModelFileError("The statistics of the model file do not fit its columns and classes.")
+    return stats
+
+
+_LABEL_TYPES = (bool, int, float, str, datetime.date)
+
+
+def check_labels(labels: Any) -> Labels:
+    """Return class labels; raise TypeError unless they are bool, int, float, str or dates."""
+    if not isinstance(labels, np.ndarray) or labels.ndim != 1:
+        raise ModelFileError("The class labels of the model file are not an array.")
+    if labels.dtype.kind in "biufUMm":
+        return labels
+    items: Iterable[Any] = labels.tolist()
+    for label in items:
+        if not isinstance(label, _LABEL_TYPES):
+            raise CannotSaveError("a class label", label)
+    return labels
