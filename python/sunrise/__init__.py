@@ -23,17 +23,14 @@ if TYPE_CHECKING:
     from sunrise.estimators.selector import *
     from sunrise.families import *
     from sunrise.store.errors import *
+    from sunrise.store.inspect import *
 
     __version__: str
 
 #: Where public names are looked for, in this order: modules that import little come first.
 _PUBLIC = (
-    "_common.warnings",
-    "store.errors",
-    "families",
-    "estimators",
-    "estimators.selector",
-    "estimators.saving",
+    *("_common.warnings", "store.errors", "store.inspect", "families"),
+    *("estimators", "estimators.saving", "estimators.selector"),
 )
 _SUBMODULES = ("datasets", "engines", "plots", "text")
 

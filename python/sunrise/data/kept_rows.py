@@ -40,6 +40,7 @@ class RowsOfBatch:
 
     @property
     def n_rows(self) -> int:
+        """Number of rows."""
         return len(self.codes)
 
     @property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from inspect import signature
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -67,7 +68,7 @@ class SavingMixin(Estimator):
         array(['b'], dtype='<U1')
         """
         self._require_fitted()
-        model = self if values else self.compress()  # type: ignore[attr-defined]
+        model = self if values else self.compress()
         write_atomically(path, model._pieces())
         return self
 
@@ -81,6 +82,7 @@ class SavingMixin(Estimator):
             parts = {
                 "estimator": type(self).__name__,
                 "arguments": arguments,
+                "changed_arguments": self._changed_arguments(),
                 "settings": writer.write(model.settings, "settings"),
                 "schema": write_schema(model.schema, writer),
                 "stats": write_stats(self.stats_, writer),
@@ -93,13 +95,19 @@ class SavingMixin(Estimator):
             raise _cannot_save(type(self).__name__, error) from None
         return to_pieces("model", parts, writer)
 
+    def _changed_arguments(self) -> list[str]:
+        """Return the names of the constructor arguments that do not have their default values."""
+        parameters = signature(type(self).__init__).parameters
+        given = self.get_params(deep=False)
+        return [name for name, value in given.items() if value is not parameters[name].default]
+
 
 def _cannot_save(who: str, error: CannotSaveError) -> TypeError:
     if error.place == "a class label":
         return TypeError(
-            f"This {who} cannot be saved: the class label {error.value!r} is of type {type(error.value).__name__}. A model "
-            "file holds labels of the types bool, int, float, str and dates. Convert the labels, for example with str, "
-            "and fit again; or use pickle."
+            f"This {who} cannot be saved: the class label {error.value!r} is of type {type(error.value).__name__}. A "
+            "model file holds labels of the types bool, int, float, str and dates. Convert the labels, for example with "
+            "str, and fit again; or use pickle."
         )
     return TypeError(
         f"This {who} cannot be saved: {error.place} is of type {type(error.value).__name__}, which a model file cannot "

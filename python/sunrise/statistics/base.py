@@ -129,6 +129,6 @@ class Additive(Deferred):
         wide = {
             name: np.concatenate(np.broadcast_arrays(*a)) for name, a in arrays.items() if a[0] is not None
         }
-        rows = self.rows  # type: ignore[attr-defined]
+        rows = self.rows
         # A class that has only shares of unlabelled rows counts as observed.
         return replace(self, rows=np.where((rows == 0) & (wide["observed_weight"] > 0), 1, rows), **wide)  # type: ignore[type-var]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import MISSING, fields, is_dataclass
-from functools import cache
 from typing import Any
 
 from sunrise._common.stored import STORED, STORED_NAMES
@@ -11,6 +10,7 @@ from sunrise.families.base import FAMILIES, Family
 from sunrise.store.errors import ModelFileError
 
 _FAMILY = "family "
+_FIELDS: dict[Any, dict[str, Any]] = {}
 
 
 def name_of_class(cls: type) -> str | None:
@@ -40,19 +40,20 @@ def class_named(name: Any) -> type:
     return STORED[name]
 
 
-@cache
-def stored_fields(cls: type) -> dict[str, Any]:
+def stored_fields(cls: Any) -> dict[str, Any]:
     """Return the fields that are stored and their defaults (MISSING without one).
 
     A field with its default value is not written. Fields with a leading underscore or with the metadata
     `"stored": False` can be derived from others.
     """
-    if not is_dataclass(cls):
-        names: tuple[str, ...] = cls._fields  # type: ignore[attr-defined]
-        return {name: cls._field_defaults.get(name, MISSING) for name in names}  # type: ignore[attr-defined]
-    return {
-        f.name: f.default if f.default_factory is MISSING else f.default_factory()
-        for f in fields(cls)
-        if f.metadata.get("stored", not f.name.startswith("_"))
-    }
-
+    if cls not in _FIELDS:
+        _FIELDS[cls] = (
+            {
+                f.name: f.default if f.default_factory is MISSING else f.default_factory()
+                for f in fields(cls)
+                if f.metadata.get("stored", not f.name.startswith("_"))
+            }
+            if is_dataclass(cls)
+            else {name: cls._field_defaults.get(name, MISSING) for name in cls._fields}
+        )
+    return _FIELDS[cls]

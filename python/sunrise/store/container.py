@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from sunrise.store.errors import ModelFileError
 
 #: Types of arrays by their names in the header, widest first: every array is then aligned to its type.
-_TYPES = {
+_TYPES: dict[str, np.dtype[Any]] = {
     "F64": np.dtype("<f8"),
     "I64": np.dtype("<i8"),
     "U64": np.dtype("<u8"),
@@ -74,8 +74,8 @@ def pack(spec: Any, arrays: Mapping[str, NDArray[Any]]) -> list[bytes | memoryvi
     text += b" " * (-len(text) % 8)
     if len(text) > _LONGEST_HEADER:
         raise ValueError(
-            f"The description of the model has {len(text):,} bytes, more than a model file can have ({_LONGEST_HEADER:,}). "
-            "Save a model with fewer columns."
+            f"The description of the model has {len(text):,} bytes; a model file can have {_LONGEST_HEADER:,}. Save a "
+            "model with fewer columns."
         )
     pieces: list[bytes | memoryview] = [len(text).to_bytes(8, "little"), text]
     pieces += [a.reshape(-1).view(np.uint8).data for _, a in ordered if a.nbytes]
@@ -112,7 +112,7 @@ def _header(view: memoryview) -> dict[str, Any]:
     if len(view) < 8 + 2 + _DIGEST_BYTES:
         raise ModelFileError(_NOT_A_MODEL)
     length = int.from_bytes(view[:8], "little")
-    if length > _LONGEST_HEADER or view[8:9] != b"{":
+    if length > _LONGEST_HEADER or bytes(view[8:9]) != b"{":
         raise ModelFileError(_NOT_A_MODEL)
     if length > len(view) - 8 - _DIGEST_BYTES:
         raise ModelFileError(_DAMAGED)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -130,11 +131,14 @@ def check_strings(blob: NDArray[Any], offsets: NDArray[Any]) -> None:
 
 def unpack_strings(blob: NDArray[Any], offsets: NDArray[Any]) -> list[str]:
     """Return the strings."""
-    data, ends = blob.tobytes(), offsets.tolist()
     try:
-        if data.isascii():
-            text = data.decode("ascii")
-            return [text[a:b] for a, b in zip(ends, ends[1:], strict=False)]
-        return [data[a:b].decode("utf-8", "surrogatepass") for a, b in zip(ends, ends[1:], strict=False)]
+        text = blob.tobytes().decode("utf-8", "surrogatepass")
     except UnicodeDecodeError:
         raise ModelFileError("A string of the model file is not valid UTF-8.") from None
+    ends = offsets
+    if len(text) < len(blob):  # offsets count bytes; count characters instead, which begin with other bytes
+        first_bytes = (blob & 0xC0) != 0x80
+        if not first_bytes[offsets[:-1][offsets[:-1] < len(blob)]].all():
+            raise ModelFileError("A string of the model file begins within a character.")
+        ends = np.concatenate([[0], np.cumsum(first_bytes)])[offsets]
+    return [text[a:b] for a, b in pairwise(ends.tolist())]

@@ -39,13 +39,13 @@ def open_parts(contents: Contents, kind: str) -> tuple[dict[str, Any], Reader]:
         raise ModelFileError("The model file does not say what it requires.")
     if unknown := [name for name in requires if name not in KNOWN_REQUIREMENTS]:
         raise ModelFileError(
-            f"The model file requires {unknown[0]!r}, which sunrise {version('sunrise')} does not know. Install sunrise "
-            f"{spec.get('written_by', '')} or later."
+            f"The model file requires {unknown[0][:100]!r}, which sunrise {version('sunrise')} does not know. Install "
+            f"sunrise {str(spec.get('written_by', ''))[:20]} or later."
         )
     if spec.get("kind") != kind:
         raise ModelFileError(
-            f"The file holds {str(spec.get('kind'))[:40]!r}, not a {kind}. Models are read by sunrise.load, statistics by "
-            "Accumulator.from_bytes."
+            f"The file holds {str(spec.get('kind'))[:40]!r}, not a {kind}. sunrise.load reads models, "
+            "Accumulator.from_bytes reads statistics."
         )
     return spec, Reader(contents.arrays)
 
@@ -56,7 +56,7 @@ def open_parts(contents: Contents, kind: str) -> tuple[dict[str, Any], Reader]:
 def write_schema(schema: Schema, writer: Writer) -> dict[str, Any]:
     """Return a schema as JSON."""
     position: dict[int, int] = {}
-    distinct = []
+    distinct: list[Any] = []
     of_columns = np.empty(len(schema.choices), np.uint32)
     for j, choice in enumerate(schema.choices):
         if id(choice) not in position:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import datetime
 import math
 from collections.abc import Callable
-from dataclasses import MISSING
+from dataclasses import MISSING, fields, is_dataclass
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,7 @@ from sunrise.store.classes import class_named, name_of_class, stored_fields
 from sunrise.store.errors import ModelFileError
 from sunrise.store.packing import Packed, check_strings, pack_strings, unpack_strings
 
-_DATES = {"date": datetime.date, "datetime": datetime.datetime, "time": datetime.time}
+_DATES: dict[str, Any] = {"date": datetime.date, "datetime": datetime.datetime, "time": datetime.time}
 
 
 class CannotSaveError(TypeError):
@@ -96,7 +96,7 @@ class Writer:
             if kind == "S":
                 raise CannotSaveError(place, b"")
             blob, offsets = pack_strings(a.ravel().tolist())
-            own = {"$": "strings", "bytes": self._add(blob), "offsets": self._add(offsets)}
+            own: dict[str, Any] = {"$": "strings", "bytes": self._add(blob), "offsets": self._add(offsets)}
             own |= {"shape": list(a.shape)} if a.ndim != 1 else {}
             return own | ({"fixed": True} if kind == "U" else {})
         if kind == "O":
@@ -251,9 +251,9 @@ class Reader:
         own = {field: self.read(value[field]) if field in value else known[field] for field in known}
         if absent := [field for field, item in own.items() if item is MISSING]:
             raise ModelFileError(f"The model file has no {absent[0]!r} where one is needed.")
-        if not hasattr(cls, "__dataclass_fields__"):
+        if not is_dataclass(cls):
             return cls(**own)
-        init = {name for name, field in cls.__dataclass_fields__.items() if field.init}
+        init = {field.name for field in fields(cls) if field.init}
         record = cls(**{name: item for name, item in own.items() if name in init})
         record.__dict__.update(own)  # exactly as it was, also where the constructor would adjust a setting
         return record
