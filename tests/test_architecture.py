@@ -20,7 +20,7 @@ PACKAGE = ROOT / "python" / "sunrise"
 #: The total order of imports: a module imports only from folders above its own, and inside its folder only from
 #: modules to its left.
 ORDER = {
-    "_common": "arrays stored threads warnings labels",
+    "_common": "arrays lazy stored threads warnings labels",
     "statistics": "terms support deferred base sums moments counts empirical words bursts model",
     "numerics": "special conjugate normal_inverse_gamma evidence quadrature bandwidth bin_edges polya",
     "forms": "base linear table pointwise polya distance rising removal kernel_density kernel_removal kernel_draws",
@@ -35,7 +35,7 @@ ORDER = {
     "inference": "scores left_out_blocks leave_one_out held_out folds optimise score_blocks column_weights temperature "
     "calibration em_report em decisions explain intervals linear_form posteriors sampling",
     "selection": "rules density distinct row_scores decide by_score choose waking duplicates mutual_information",
-    "store": "errors container packing classes values files state inspect",
+    "store": "errors container packing classes values files state inspect accumulator",
     "estimators": "base constraints fitted_attribute given_parameters mixed_parameters training_rows calibrating "
     "stream learning prediction reliability generative display summary words saving naive_bayes single_family "
     "bernoulli_nb categorical_nb complement_nb dirichlet_multinomial_nb gaussian_nb kernel_nb multinomial_nb "

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from sunrise.estimators.saving import *
     from sunrise.estimators.selector import *
     from sunrise.families import *
+    from sunrise.store.accumulator import *
     from sunrise.store.errors import *
     from sunrise.store.inspect import *
 
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
 #: Where public names are looked for, in this order: modules that import little come first.
 _PUBLIC = (
-    *("_common.warnings", "store.errors", "store.inspect", "families"),
+    *("_common.warnings", "store.errors", "store.inspect", "store.accumulator", "families"),
     *("estimators", "estimators.saving", "estimators.selector"),
 )
 _SUBMODULES = ("datasets", "engines", "plots", "text")

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from sunrise._common.arrays import Codes, Floats, Integers, Labels, Mask
+from sunrise._common.lazy import sparse
 from sunrise._common.threads import threads
 from sunrise.data.column import Column
 from sunrise.data.findings import Findings

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from sunrise import _native
 from sunrise._common.arrays import Floats, Positions
+from sunrise._common.lazy import is_sparse
 from sunrise.data.blocks import Block, DenseBlock, SparseBlock
 from sunrise.data.column import Column
 from sunrise.data.columns import (
@@ -106,7 +106,7 @@ def frame_of(X: Any) -> Frame:
         return _matrix_frame(X, DenseBlock(X))
     if isinstance(X, Frame):
         return X
-    if sparse.issparse(X):
+    if is_sparse(X):
         return _sparse_frame(X)
     if isinstance(X, str | bytes | os.PathLike):
         refuse_path("X", X)
@@ -137,6 +137,12 @@ def frame_of(X: Any) -> Frame:
         n_rows = len(table[0][1]) if table else 0
         return Frame(tuple(name for name, _ in table), n_rows, lambda j: column_of_arrow(*table[j]))
     return _array_frame(X)
+
+
+def document_frame(documents: Any) -> Frame:
+    """Return a list or column of documents as a table with one column of text."""
+    n = len(documents)
+    return Frame(("text",), n, lambda j: Column("text", "level", n, texts=documents), is_named=False)
 
 
 def number_frame(X: Any) -> Frame:

@@ -10,10 +10,10 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from sunrise._common import labels
 from sunrise._common.arrays import Codes, Floats, Labels, Positions
+from sunrise._common.lazy import is_sparse, sparse
 from sunrise._common.stored import stored
 from sunrise.data.blocks import DenseBlock, SparseBlock
 from sunrise.data.column import Column
@@ -129,7 +129,7 @@ class KeptRows:
         if any(part.weight is not None for part in parts):
             weight = np.concatenate([_weights(part) for part in parts])
         cells: Any
-        if any(sparse.issparse(part.cells) for part in parts):
+        if any(is_sparse(part.cells) for part in parts):
             cells = sparse.csr_array(sparse.vstack([_as_sparse(part) for part in parts]))
         elif len({part.dtype for part in parts}) == 1 and parts[0].dtype is not None:
             cells = np.concatenate([part.cells for part in parts])
@@ -195,7 +195,7 @@ def _as_sparse(part: RowsOfBatch) -> Any:
 def _row_keys(part: RowsOfBatch, absent: frozenset[int]) -> list[Any]:
     """Return a key for every row: equal keys mean equal cells, labels and weights."""
     own = list(zip(part.codes.tolist(), _weights(part).tolist(), strict=True))
-    if sparse.issparse(part.cells):
+    if is_sparse(part.cells):
         matrix = part.cells.copy()
         matrix.eliminate_zeros()
         matrix.sort_indices()

@@ -7,12 +7,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import column_or_1d
 
 from sunrise import _native
 from sunrise._common import labels
 from sunrise._common.arrays import Codes, Labels, Mask, Positions
+from sunrise._common.lazy import validation
 from sunrise._common.threads import threads
 from sunrise.data.columns import is_missing, library_of
 from sunrise.data.errors import closest, refuse_no_columns, refuse_path
@@ -97,7 +96,7 @@ def encode_labels(who: str, y: Any, n_rows: int) -> tuple[Labels, Codes]:
     if (encoded := encode_arrow_labels(y, n_rows)) is not None:
         return encoded
     if not (type(y) is np.ndarray and y.ndim == 1):
-        y = column_or_1d(labels.as_array(y), warn=True)
+        y = _as_one_dimension(labels.as_array(y))
     _refuse_other_length(len(y), n_rows)
     if y.dtype.kind in "fcOmM" or y.dtype.kind not in "biuUS":
         y = _check_labels(y)
@@ -204,7 +203,7 @@ def _check_labels(y: NDArray[Any]) -> NDArray[Any]:
                 f"in row {int(np.argmin(np.isfinite(y)))}. A label must be finite."
             )
         if (y != np.floor(y)).any():
-            check_classification_targets(y)  # raises with scikit-learn's text, "continuous"
+            validation.check_classification_targets(y)  # raises with scikit-learn's text, "continuous"
     elif y.dtype.kind == "O":
         if (coded := _native.encode_objects(y)) is not None:  # strings only
             _refuse_missing_label(coded[1] < 0)
@@ -220,8 +219,15 @@ def _check_labels(y: NDArray[Any]) -> NDArray[Any]:
     elif y.dtype.kind in "mM":
         _refuse_missing_label(np.isnat(y))
     else:
-        check_classification_targets(y)
+        validation.check_classification_targets(y)
     return y
+
+
+def _as_one_dimension(y: Any) -> NDArray[Any]:
+    """Return labels as an array of one dimension, as scikit-learn does."""
+    if isinstance(getattr(y, "dtype", None), np.dtype) and np.ndim(y) == 1:
+        return np.asarray(y)
+    return validation.column_or_1d(y, warn=True)  # type: ignore[no-any-return]
 
 
 def _refuse_missing_label(missing: Mask) -> None:

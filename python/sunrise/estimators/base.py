@@ -33,6 +33,7 @@ _FITTED_STATE = (
     "classes_",
     "_announced",
     "_kept",
+    "_given_schema",
     "_model",
     "n_features_in_",
     "feature_names_in_",
@@ -50,8 +51,16 @@ _MOST_VALID = 1000
 _PLAIN = frozenset((str, bool, int, float, type(None)))
 
 
+#: Every estimator by its name, for model files.
+ESTIMATORS: dict[str, type] = {}
+
+
 class Estimator(BaseEstimator):  # type: ignore[misc]
     """Base class of all estimators: fitted state and reading of tables."""
+
+    def __init_subclass__(cls, **arguments: Any) -> None:
+        super().__init_subclass__(**arguments)
+        ESTIMATORS[cls.__name__] = cls
 
     stats_: Stats
     classes_: Labels

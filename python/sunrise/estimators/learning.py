@@ -26,7 +26,7 @@ from sunrise.inference.calibration import calibrate
 from sunrise.inference.em import LabelledRows, SemiSupervised
 from sunrise.inference.em_report import Em, Progress
 from sunrise.inference.folds import weighted_folds
-from sunrise.model.accumulate import Accumulator
+from sunrise.model.accumulate import RowAccumulator
 from sunrise.model.schema import Choice, Schema, named_family
 from sunrise.model.settings import Settings
 from sunrise.selection.choose import choose_families, warn_without_columns
@@ -74,7 +74,7 @@ class LearningMixin(StreamMixin, CalibratingMixin):
         """Fit the model to rows that have been read: the body of `fit`, which streams of few rows use, too."""
         schema, stats = self._first_statistics(settings, rows, find_duplicates)
         self._name_columns(schema)
-        for name in ("_fixed", "_kept", "_model", "selected_", "loo_score_", "em_"):
+        for name in ("_fixed", "_kept", "_given_schema", "_model", "selected_", "loo_score_", "em_"):
             self.__dict__.pop(name, None)
         if rows.accumulator.labels is not None:
             self._fit_semi_supervised(settings, schema, stats, rows)
@@ -235,14 +235,14 @@ class LearningMixin(StreamMixin, CalibratingMixin):
             # Rows without a label are accumulated as an additional last class, which EM distributes later.
             codes = np.where(codes < 0, len(classes), codes).astype(np.int32)
             weight = weights(sample_weight, n_rows)
-            accumulator = Accumulator(
+            accumulator = RowAccumulator(
                 np.arange(len(classes) + 1), codes, weight, settings.n_jobs, who, labels=classes
             )
             return TrainingRows(table, accumulator, label)
         weight = weights(sample_weight, n_rows)
         if n_rows == 0 or len(classes) == 0:
             refuse_no_rows(who, len(table.names))
-        accumulator = Accumulator(
+        accumulator = RowAccumulator(
             classes,
             codes,
             weight,

@@ -87,6 +87,8 @@ class NaiveBayes(GenerativeMixin, ReliabilityMixin, WordsMixin, SummaryMixin, Sa
         The parameters of every column; each parameter is an array with one number per class.
     feature_names_in_, n_features_in_ : ndarray of str, int
         Names (if all names are strings) and number of the columns.
+    schema_ : Schema
+        The columns and their families, for workers that add up statistics (see `Accumulator`).
     stats_ : Stats
         The statistics of the training data: sums and counts, and the training values of columns with kernel densities
         (see `families_` and `compress`). The model keeps no other data, except the first rows of a stream until 1,000
@@ -116,6 +118,7 @@ class NaiveBayes(GenerativeMixin, ReliabilityMixin, WordsMixin, SummaryMixin, Sa
         **COMMON,
     }
 
+    schema_ = FittedAttribute(lambda self: self._model.schema, "The columns of the model and their families.")
     class_count_ = FittedAttribute(lambda self: self._model.stats.weight, "Total weight of each class.")
     class_prior_ = FittedAttribute(
         lambda self: self._model.class_prior, "Probability of each class.", settable=True

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from inspect import signature
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 
-from sunrise.estimators.base import Estimator
+from sunrise.estimators.base import ESTIMATORS, Estimator
 from sunrise.model.calibration_weights import Calibration
 from sunrise.model.fitted import FittedModel
 from sunrise.model.settings import Settings
@@ -41,13 +41,7 @@ _ATTRIBUTES = (
 
 
 class SavingMixin(Estimator):
-    """`save`, and the registry of estimators by name."""
-
-    _ESTIMATORS: ClassVar[dict[str, type]] = {}
-
-    def __init_subclass__(cls, **arguments: Any) -> None:
-        super().__init_subclass__(**arguments)
-        SavingMixin._ESTIMATORS[cls.__name__] = cls
+    """`save`: the fitted model as a file."""
 
     def save(self, path: Any, *, values: bool = True) -> Self:
         """Save the fitted model to a file that `sunrise.load` reads; the file contains no code.
@@ -106,7 +100,7 @@ def _cannot_save(who: str, error: CannotSaveError) -> TypeError:
     if error.place == "a class label":
         return TypeError(
             f"This {who} cannot be saved: the class label {error.value!r} is of type {type(error.value).__name__}. A "
-            "model file holds labels of the types bool, int, float, str and dates. Convert the labels, for example with "
+            "model file holds labels of the types bool, int, float, str and dates. Convert them, for example with "
             "str, and fit again; or use pickle."
         )
     return TypeError(
@@ -141,7 +135,7 @@ def load(source: Any) -> Any:
 def _read_model(parts: dict[str, Any], reader: Reader) -> Any:
     """Return the estimator that a file describes. Parameters are derived when they are first used."""
     name = parts.get("estimator")
-    cls: Any = SavingMixin._ESTIMATORS.get(name) if isinstance(name, str) else None
+    cls: Any = ESTIMATORS.get(name) if isinstance(name, str) else None
     if cls is None:
         raise ModelFileError(
             f"The model file holds a {str(name)[:100]!r}, which is not known here. Import the module that defines this "

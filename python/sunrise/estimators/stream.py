@@ -8,6 +8,7 @@ reaches `LATEST` rows chooses for the last time, and the kept rows are dropped.
 from __future__ import annotations
 
 import copy
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -22,8 +23,8 @@ from sunrise.data.frame import Frame
 from sunrise.data.kept_rows import KeptRows
 from sunrise.estimators.base import Estimator
 from sunrise.estimators.training_rows import TrainingRows
-from sunrise.model.accumulate import Accumulator
-from sunrise.model.schema import Schema, given_choices, named_family
+from sunrise.model.accumulate import RowAccumulator
+from sunrise.model.schema import Choice, Schema, given_choices, named_family
 from sunrise.model.settings import Settings
 from sunrise.selection.waking import speaking_columns, wake_columns, wake_with
 from sunrise.statistics.base import NeverSeenError
@@ -51,7 +52,11 @@ class StreamMixin(Estimator):
     def _add_rows(self, settings: Settings, rows: TrainingRows, announced: Labels | None) -> None:
         """Add rows to the model. While the model keeps rows, it is the same as `fit` on all of them."""
         if "_model" not in self.__dict__:
-            if not self._has_choices(settings, rows.table):
+            if (schema := self.__dict__.get("_given_schema")) is not None:
+                table = align(rows.table, schema, type(self).__name__)
+                stats = rows.accumulator.table(table, schema)
+                self._set_woken_state(settings, schema, stats, table, announced)
+            elif not self._has_choices(settings, rows.table):
                 self._fit_rows(settings, rows, announced)
             elif rows.n_counted >= LATEST:
                 self._decide(settings, rows, announced)
@@ -161,7 +166,7 @@ class StreamMixin(Estimator):
     def _kept_rows(self, settings: Settings, kept: KeptRows) -> TrainingRows:
         """Return the rows that a stream has kept so far as one table with labels and weights, as `fit` reads it."""
         whole = kept.whole
-        accumulator = Accumulator(
+        accumulator = RowAccumulator(
             whole.classes, whole.codes, whole.weight, settings.n_jobs, type(self).__name__
         )
         return TrainingRows(kept.table, accumulator, kept.label)
@@ -215,6 +220,19 @@ class StreamMixin(Estimator):
         self._add_rows(settings, self._kept_rows(settings, theirs), announced)
         return True
 
+    def _with_statistics(self, schema: Schema, stats: Stats | None) -> Any:
+        """Return a fitted copy with this schema and these statistics; without statistics an empty model."""
+        new = type(self)(**self.get_params())
+        settings = new._checked_settings()
+        schema = schema.with_families(settings.families, type(self).__name__)
+        new._name_columns(schema)
+        new.__dict__.setdefault("n_features_in_", len(schema.names))
+        if stats is None:
+            new.__dict__["_given_schema"] = schema
+        else:
+            new._set_woken_state(settings, schema, stats, _empty_table(schema.names, schema.choices), None)
+        return new
+
     def _merge_statistics(self, settings: Settings, other: Any) -> None:
         """Add the statistics of another model. Its columns may be in another order."""
         schema, stats = self._current_state(settings)
@@ -245,14 +263,11 @@ class StreamMixin(Estimator):
         announced = self._announced
         if announced is not None:
             announced = labels.union(announced, others.classes)
-        kinds = Frame(
-            schema.names, 0, lambda j: Column(schema.names[j], other_schema.choices[order[j]].kind, 0)
-        )
         self._set_woken_state(
             settings,
             schema.with_levels_of(other_schema),
             stats + replace(others, blocks=blocks),
-            kinds,
+            _empty_table(schema.names, [other_schema.choices[k] for k in order]),
             announced,
         )
 
@@ -289,6 +304,11 @@ class StreamMixin(Estimator):
                 f"The target label(s) {unknown} in y do not exist in the initial classes {announced}. "
                 "Pass all labels as classes= in the first call of partial_fit, or do not pass classes=."
             )
+
+
+def _empty_table(names: Sequence[Any], choices: Sequence[Choice]) -> Frame:
+    """Return a table without rows whose columns have the kinds of these choices."""
+    return Frame(names, 0, lambda j: Column(names[j], choices[j].kind, 0))
 
 
 def _is_decided(family: Any) -> bool:

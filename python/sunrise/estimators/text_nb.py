@@ -7,8 +7,7 @@ from numbers import Integral, Real
 from os import PathLike
 from typing import Any
 
-from sunrise.data.column import Column
-from sunrise.data.frame import Frame
+from sunrise.data.frame import Frame, document_frame
 from sunrise.estimators.constraints import COMMON, OWN, UNLABELLED, Interval, StrOptions, check_estimate
 from sunrise.estimators.naive_bayes import NaiveBayes
 from sunrise.families.base import ESTIMATES, FAMILIES, Family
@@ -233,8 +232,7 @@ class TextNB(NaiveBayes):
             if not hasattr(X, "__iter__"):
                 raise ValueError(f"X is of type {type(X).__name__}. Pass a list of documents.")
             X = list(X)
-        n = len(X)
-        return Frame(("text",), n, lambda j: Column("text", "level", n, texts=X), is_named=False)
+        return document_frame(X)
 
     def sample(self, n: int = 1, y: Any = None, random_state: Any = None) -> Any:
         """Raise ValueError: the model knows which words documents have, not their order."""

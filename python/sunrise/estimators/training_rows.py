@@ -9,7 +9,7 @@ import numpy as np
 
 from sunrise._common.arrays import Labels, Positions
 from sunrise.data.frame import Frame
-from sunrise.model.accumulate import Accumulator
+from sunrise.model.accumulate import RowAccumulator
 
 
 @dataclass(frozen=True)
@@ -17,7 +17,7 @@ class TrainingRows:
     """The rows of one call of fit: the table, the accumulator of its statistics, and the name of the label column."""
 
     table: Frame
-    accumulator: Accumulator
+    accumulator: RowAccumulator
     label: Any
 
     @property

@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import betaincinv, betaln
 
 from sunrise._common.arrays import Codes, Floats, Mask
+from sunrise._common.lazy import special
 from sunrise.families.base import Family, Problem
 from sunrise.families.priors import SMALLEST_SUM
 from sunrise.families.pseudo_row import (
@@ -125,7 +125,7 @@ class Beta(PseudoRowPrior, Family):
 
     def form(self, params: BetaParams) -> Linear:
         """a log x + b log(1 - x) - log B(a, b)."""
-        base = np.where(params.known, -betaln(params.a, params.b), 0.0)
+        base = np.where(params.known, -special.betaln(params.a, params.b), 0.0)
         a, b = (np.where(params.known, weight, 0.0) for weight in (params.a, params.b))
         return Linear(base=side_by_side(base, np.zeros_like(base)), x=side_by_side(a, b))
 
@@ -135,7 +135,7 @@ class Beta(PseudoRowPrior, Family):
 
     def landmarks(self, params: BetaParams) -> Floats:
         """Quantiles."""
-        cut = betaincinv(params.a, params.b, CUTS[:, None, None])
+        cut = special.betaincinv(params.a, params.b, CUTS[:, None, None])
         return np.asarray(np.clip(cut, self.support.lowest, self.support.highest))
 
     def sample(self, params: BetaParams, y: Codes, rng: np.random.Generator) -> Floats:

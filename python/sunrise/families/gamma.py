@@ -6,9 +6,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import gammaincinv, gammaln
 
 from sunrise._common.arrays import Codes, Floats, Mask
+from sunrise._common.lazy import special
 from sunrise.families.base import Family, Problem
 from sunrise.families.capabilities import Candidate
 from sunrise.families.priors import SMALLEST_SUM, missing_maximum_problem, overflow_problem
@@ -50,7 +50,7 @@ def _peak(shape: Floats) -> Floats:
     far = np.maximum(shape, 1e6)
     near = np.minimum(shape, 1e6)
     stirling = 0.5 * np.log(far / (2.0 * np.pi)) - 1.0 / (12.0 * far)
-    return np.where(shape > 1e6, stirling, near * np.log(near) - near - gammaln(near))
+    return np.where(shape > 1e6, stirling, near * np.log(near) - near - special.gammaln(near))
 
 
 class GammaParams(NamedTuple):
@@ -179,7 +179,7 @@ class Gamma(PseudoRowPrior, Candidate, Family):
             mean = shape / params.rate
         large = known & (shape > _LARGE_SHAPE) & (mean > _LEAST_MEAN) & (mean < _MOST_MEAN)
         usual = known & ~large
-        base = np.where(usual, shape * np.log(params.rate) - gammaln(shape), 0.0)
+        base = np.where(usual, shape * np.log(params.rate) - special.gammaln(shape), 0.0)
         base = np.where(large, _peak(np.where(large, shape, 1.0)), base)
         x, log_x = (np.where(usual, weight, 0.0) for weight in (-params.rate, shape))
         linear = Linear(base=side_by_side(base, np.zeros_like(base)), x=side_by_side(x, log_x))
@@ -215,7 +215,7 @@ class Gamma(PseudoRowPrior, Candidate, Family):
 
     def landmarks(self, params: GammaParams) -> Floats:
         """Quantiles."""
-        cut = gammaincinv(params.shape, CUTS[:, None, None]) / params.rate
+        cut = special.gammaincinv(params.shape, CUTS[:, None, None]) / params.rate
         return np.asarray(np.maximum(cut, self.support.lowest))
 
     def sample(self, params: GammaParams, y: Codes, rng: np.random.Generator) -> Floats:

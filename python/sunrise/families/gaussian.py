@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import ndtri
 
 from sunrise._common.arrays import Codes, Floats, Mask
+from sunrise._common.lazy import special
 from sunrise.data.profile import ColumnProfile
 from sunrise.families.base import Family, Problem
 from sunrise.families.capabilities import Candidate, Conjugate
@@ -277,7 +277,7 @@ class Gaussian(NormalInverseGammaPrior, Conjugate, Candidate, Family):
 
     def landmarks(self, params: GaussianParams) -> Floats:
         """Quantiles."""
-        return np.asarray(params.mean + np.sqrt(params.var) * ndtri(CUTS)[:, None, None])
+        return np.asarray(params.mean + np.sqrt(params.var) * special.ndtri(CUTS)[:, None, None])
 
     def sample(self, params: GaussianParams, y: Codes, rng: np.random.Generator) -> Floats:
         """Normal numbers."""

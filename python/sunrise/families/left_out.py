@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from scipy import sparse
 
 from sunrise._common.arrays import Codes, Floats, Mask, Positions
+from sunrise._common.lazy import sparse
 from sunrise.data.blocks import Block, SparseBlock
 from sunrise.forms.kernel_removal import KernelRemoval
 from sunrise.forms.removal import Removal

@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import ndtri
 
 from sunrise._common.arrays import Codes, Floats, Mask
+from sunrise._common.lazy import special
 from sunrise.families.base import Family, Problem
 from sunrise.families.capabilities import Candidate, Conjugate
 from sunrise.families.priors import (
@@ -98,7 +98,7 @@ class LogNormal(NormalInverseGammaPrior, Conjugate, Candidate, Family):
 
     def landmarks(self, params: LogNormalParams) -> Floats:
         """Quantiles."""
-        return np.asarray(np.exp(params.mean + np.sqrt(params.var) * ndtri(CUTS)[:, None, None]))
+        return np.asarray(np.exp(params.mean + np.sqrt(params.var) * special.ndtri(CUTS)[:, None, None]))
 
     def sample(self, params: LogNormalParams, y: Codes, rng: np.random.Generator) -> Floats:
         """Log-normal numbers, at least the smallest positive float."""

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import gammaln
 
 from sunrise._common.arrays import Codes, Floats, Integers, Mask
+from sunrise._common.lazy import special
 from sunrise.data.profile import ColumnProfile
 from sunrise.families.base import Family
 from sunrise.families.capabilities import Candidate, Conjugate
@@ -97,11 +97,13 @@ def draw_counts(total: Integers, shares: Floats, rng: np.random.Generator) -> Fl
 
 def log_multinomial_coefficient(x: Floats) -> Floats:
     """Log of n! / (x_1! x_2! ...) for rows of counts, as one summand per cell; n counts the observed cells."""
-    cells = -gammaln(x + 1.0)
+    cells = -special.gammaln(x + 1.0)
     observed = ~np.isnan(x)
     # n! belongs to the row, and the result is by cell: it is added to the first observed cell.
     first = observed & (np.cumsum(observed, axis=1) == 1)
-    return np.asarray(cells + np.where(first, gammaln(np.nansum(x, axis=1, keepdims=True) + 1.0), 0.0))
+    return np.asarray(
+        cells + np.where(first, special.gammaln(np.nansum(x, axis=1, keepdims=True) + 1.0), 0.0)
+    )
 
 
 def removes_too_much(left: Floats, before: Floats, rows: Cells) -> Mask:

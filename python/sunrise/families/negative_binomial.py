@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import gammaln
 
 from sunrise._common.arrays import Codes, Floats, Mask
+from sunrise._common.lazy import special
 from sunrise.families.base import Family
 from sunrise.families.capabilities import Candidate
 from sunrise.families.pseudo_row import PseudoRowPrior
@@ -114,7 +114,7 @@ class NegativeBinomial(PseudoRowPrior, Candidate, Family):
 
     def log_base_measure(self, x: Floats) -> Floats:
         """- log x!"""
-        return np.asarray(-gammaln(x + 1.0))
+        return np.asarray(-special.gammaln(x + 1.0))
 
     def outcomes(self, params: NegativeBinomialParams) -> list[Floats]:
         """Every count up to a far tail; in steps where there are very many."""
@@ -124,7 +124,7 @@ class NegativeBinomial(PseudoRowPrior, Candidate, Family):
             most = float((mean + 40.0 * spread + 40.0 * mean / size + 40.0).max())
             step = max(1.0, np.ceil(most / MOST_COUNTS))
             x = np.arange(0.0, most, step)
-            log_p = log_probability(x, mean[:, None], size[:, None]) - gammaln(x + 1.0)
+            log_p = log_probability(x, mean[:, None], size[:, None]) - special.gammaln(x + 1.0)
             columns.append(log_p + np.log(step))
         return columns
 

@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import gammaln
 
 from sunrise._common.arrays import Codes, Floats, Mask
+from sunrise._common.lazy import special
 from sunrise.data.profile import ColumnProfile
 from sunrise.families.base import Family
 from sunrise.families.capabilities import Candidate, Conjugate
@@ -118,7 +118,7 @@ class Poisson(TwoParameterPrior, Conjugate, Candidate, Family):
 
     def log_base_measure(self, x: Floats) -> Floats:
         """- log x!"""
-        return np.asarray(-gammaln(x + 1.0))
+        return np.asarray(-special.gammaln(x + 1.0))
 
     def outcomes(self, params: PoissonParams) -> list[Floats]:
         """Log probabilities of counts within 40 standard deviations of a rate; grouped in steps if very many."""
@@ -128,7 +128,7 @@ class Poisson(TwoParameterPrior, Conjugate, Candidate, Family):
             ranges = zip(np.floor(np.maximum(rate - reach, 0.0)), np.ceil(rate + reach), strict=True)
             steps = max(1.0, np.ceil(2.0 * reach.max() / MOST_COUNTS))
             x = np.unique(np.concatenate([np.arange(low - low % steps, high, steps) for low, high in ranges]))
-            columns.append(x * log(rate)[:, None] - rate[:, None] - gammaln(x + 1.0) + np.log(steps))
+            columns.append(x * log(rate)[:, None] - rate[:, None] - special.gammaln(x + 1.0) + np.log(steps))
         return columns
 
     def sample(self, params: PoissonParams, y: Codes, rng: np.random.Generator) -> Floats:

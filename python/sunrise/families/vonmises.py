@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import i0e, i1e
 
 from sunrise._common.arrays import Codes, Floats, Mask
+from sunrise._common.lazy import special
 from sunrise.families.base import Family, Problem
 from sunrise.families.pseudo_row import (
     PseudoRowPrior,
@@ -43,7 +43,7 @@ def concentration_of(gap: Floats) -> Floats:
     k = np.where(length < 0.53, low, np.where(length < 0.85, middle, high))
     for _ in range(4):
         near, far = np.minimum(k, _FAR), 1.0 / np.maximum(k, _FAR)
-        ratio = i1e(near) / i0e(near)
+        ratio = special.i1e(near) / special.i0e(near)
         slope = 1.0 - ratio**2 - np.divide(ratio, near, out=np.full_like(k, 0.5), where=near > 0)
         rest = np.polynomial.polynomial.polyval(far, _SERIES)
         rest_slope = far * np.polynomial.polynomial.polyval(far, _SLOPES)
@@ -106,7 +106,7 @@ class VonMises(PseudoRowPrior, Family):
     def form(self, params: VonMisesParams) -> Linear:
         """Concentration cos(x - direction) - log(2 pi I0(concentration))."""
         k = np.where(params.known, params.concentration, 0.0)
-        base = np.where(params.known, -np.log(2.0 * np.pi * i0e(k)) - k, 0.0)
+        base = np.where(params.known, -np.log(2.0 * np.pi * special.i0e(k)) - k, 0.0)
         return Linear(
             base=side_by_side(base, np.zeros_like(base)),
             x=side_by_side(k * np.cos(params.direction), k * np.sin(params.direction)),

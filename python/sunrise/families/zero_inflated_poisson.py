@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import gammaln
 
 from sunrise._common.arrays import Codes, Floats, Mask
+from sunrise._common.lazy import special
 from sunrise.families.base import Family
 from sunrise.families.capabilities import Candidate
 from sunrise.families.pseudo_row import PseudoRowPrior
@@ -114,7 +114,7 @@ class ZeroInflatedPoisson(PseudoRowPrior, Candidate, Family):
 
     def log_base_measure(self, x: Floats) -> Floats:
         """- log x!"""
-        return np.asarray(-gammaln(x + 1.0))
+        return np.asarray(-special.gammaln(x + 1.0))
 
     def outcomes(self, params: ZeroInflatedPoissonParams) -> list[Floats]:
         """Every count within 40 standard deviations of a rate; in steps where there are very many."""
@@ -123,7 +123,9 @@ class ZeroInflatedPoisson(PseudoRowPrior, Candidate, Family):
             most = float((rate + 40.0 * np.sqrt(rate) + 40.0).max())
             step = max(1.0, np.ceil(most / MOST_COUNTS))
             x = np.arange(0.0, most, step)
-            counts = x * log(rate)[:, None] - rate[:, None] - gammaln(x + 1.0) + log(1.0 - zeros)[:, None]
+            counts = (
+                x * log(rate)[:, None] - rate[:, None] - special.gammaln(x + 1.0) + log(1.0 - zeros)[:, None]
+            )
             counts += np.log(step)
             counts[:, 0] = np.logaddexp(counts[:, 0], log(zeros))
             columns.append(counts)

@@ -28,7 +28,7 @@ from sunrise.inference.em_report import Em, Progress
 from sunrise.inference.folds import hashes_of_table
 from sunrise.inference.held_out import Fold, HeldOut
 from sunrise.inference.leave_one_out import LeaveOneOut
-from sunrise.model.accumulate import Accumulator
+from sunrise.model.accumulate import RowAccumulator
 from sunrise.model.encode_rows import encode_rows
 from sunrise.model.fitted import FittedModel
 from sunrise.model.schema import Part, Schema
@@ -81,7 +81,7 @@ class LabelledRows:
         schema: Schema,
         labelled: Stats,
         table: Frame,
-        accumulator: Accumulator,
+        accumulator: RowAccumulator,
         y: Codes,
     ) -> None:
         if settings.unseen == "error":  # held-out rows may have levels that the other rows do not have
@@ -178,7 +178,7 @@ class SemiSupervised(LabelledRows):
         schema: Schema,
         every: Stats,
         table: Frame,
-        accumulator: Accumulator,
+        accumulator: RowAccumulator,
         progress: Progress = Progress(),  # noqa: B008 (immutable)
     ) -> None:
         self._report = progress.report

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from sunrise import _native
 from sunrise._common import labels
 from sunrise._common.arrays import Floats, Labels
+from sunrise._common.lazy import sparse
 from sunrise.data.blocks import Batch, DenseBlock, SparseBlock
 from sunrise.data.frame import Frame
 from sunrise.engines import array

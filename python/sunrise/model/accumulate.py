@@ -38,7 +38,7 @@ class RowSample(Protocol):
 
 
 @dataclass(frozen=True)
-class Accumulator:
+class RowAccumulator:
     """Adds up the cells of rows with these classes and weights."""
 
     classes: Labels
@@ -56,7 +56,7 @@ class Accumulator:
     releases_levels: bool = False
 
     @property
-    def labelled(self) -> Accumulator:
+    def labelled(self) -> RowAccumulator:
         """The accumulator of the rows that have a label: the others get weight 0."""
         labels = self.classes[:0] if self.labels is None else self.labels
         has_label = self.codes < len(labels)

@@ -12,9 +12,9 @@ from numbers import Real
 from typing import Any, Self
 
 import numpy as np
-from scipy import special
 
 from sunrise._common.arrays import Floats
+from sunrise._common.lazy import special
 from sunrise._common.stored import stored
 from sunrise.numerics.special import log, log_rising, times_log
 

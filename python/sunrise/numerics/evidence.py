@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import digamma, polygamma
 
 from sunrise._common.arrays import Floats
+from sunrise._common.lazy import special
 from sunrise._common.stored import stored
 from sunrise.numerics.special import log_rising
 
@@ -101,11 +101,13 @@ class CountsOfCounts:
 
     def _derivatives(self, alpha: float) -> tuple[float, float]:
         a, total = alpha, alpha * self._cells
-        first = self._frequency @ (digamma(self._count + a) - digamma(a))
-        first -= self._n_samples @ (self._cells * (digamma(self._total + total) - digamma(total)))
-        second = self._frequency @ (polygamma(1, self._count + a) - polygamma(1, a))
+        first = self._frequency @ (special.digamma(self._count + a) - special.digamma(a))
+        first -= self._n_samples @ (
+            self._cells * (special.digamma(self._total + total) - special.digamma(total))
+        )
+        second = self._frequency @ (special.polygamma(1, self._count + a) - special.polygamma(1, a))
         second -= self._n_samples @ (
-            self._cells**2 * (polygamma(1, self._total + total) - polygamma(1, total))
+            self._cells**2 * (special.polygamma(1, self._total + total) - special.polygamma(1, total))
         )
         return float(first), float(second)
 

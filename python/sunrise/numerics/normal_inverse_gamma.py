@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import special
 
 from sunrise._common.arrays import Floats
+from sunrise._common.lazy import special
 from sunrise._common.stored import stored
 from sunrise.numerics.conjugate import Conjugate, Gamma, nan_if_improper, tails_of
 from sunrise.numerics.special import log_rising

@@ -17,9 +17,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import digamma, zeta
 
 from sunrise._common.arrays import Floats, Integers, Mask
+from sunrise._common.lazy import special
 from sunrise.numerics.special import log_rising, reciprocals
 from sunrise.statistics.counts import Counts, RowCounts
 
@@ -285,7 +285,7 @@ def log_rising_derivative(alpha: Floats, n: Floats) -> Floats:
     """Derivative of log_rising(alpha, n) in alpha: the sum of 1 / (alpha + j) over j = 0, ..., n - 1."""
     near, far = np.minimum(alpha, 16.0), np.maximum(alpha, 16.0)
     positive = np.where(near > 0, near, 1.0)
-    first = np.where((near <= 0) & (n > 0), np.inf, digamma(positive + n) - digamma(positive))
+    first = np.where((near <= 0) & (n > 0), np.inf, special.digamma(positive + n) - special.digamma(positive))
     return np.where(alpha < 16.0, first, reciprocals(far, n)[0])
 
 
@@ -293,7 +293,9 @@ def log_rising_curvature(alpha: Floats, n: Floats) -> Floats:
     """Minus the second derivative of log_rising(alpha, n) in alpha: the sum of 1 / (alpha + j)^2."""
     near, far = np.minimum(alpha, 16.0), np.maximum(alpha, 16.0)
     positive = np.where(near > 0, near, 1.0)
-    first = np.where((near <= 0) & (n > 0), np.inf, zeta(2.0, positive) - zeta(2.0, positive + n))
+    first = np.where(
+        (near <= 0) & (n > 0), np.inf, special.zeta(2.0, positive) - special.zeta(2.0, positive + n)
+    )
     return np.where(alpha < 16.0, first, reciprocals(far, n)[1])
 
 

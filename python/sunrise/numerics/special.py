@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import digamma, gammaln
 
 from sunrise._common.arrays import Floats
+from sunrise._common.lazy import special
 
 #: Coefficients c_k of log x - digamma(x) = 1 / 2x + sum_k c_k / x^(2k), and those of minus its derivative.
 _DIGAMMA_SERIES = np.array([1 / 12, -1 / 120, 1 / 252, -1 / 240, 1 / 132, -691 / 32760, 1 / 12])
@@ -30,7 +30,7 @@ def digamma_lag(x: Floats) -> tuple[Floats, Floats]:
     lag = far / 2 + square * np.polynomial.polynomial.polyval(square, _DIGAMMA_SERIES)
     slope = square / 2 + far * square * np.polynomial.polynomial.polyval(square, _TRIGAMMA_SERIES)
     return (
-        np.where(x < 10.0, np.log(near) - digamma(near), lag),
+        np.where(x < 10.0, np.log(near) - special.digamma(near), lag),
         np.where(x < 10.0, _trigamma(near) - 1.0 / near, slope),
     )
 
@@ -83,7 +83,7 @@ def log_rising(a: Floats, n: Floats) -> Floats:
     large = n * np.log(far) + ((far + n - 0.5) * np.log1p(n / far) - n) + rest
     near = np.minimum(a, 20.0)
     with np.errstate(invalid="ignore"):  # a = 0 and n = 0: inf - inf
-        small = np.where(n == 0, 0.0, gammaln(near + n) - gammaln(near))
+        small = np.where(n == 0, 0.0, special.gammaln(near + n) - special.gammaln(near))
     return np.where(a < 20.0, small, large)
 
 

@@ -25,7 +25,7 @@ from sunrise.data.row_hash import mix, number_hashes
 from sunrise.families.base import FAMILIES
 from sunrise.families.capabilities import Candidate
 from sunrise.inference.leave_one_out import LeaveOneOut
-from sunrise.model.accumulate import Accumulator
+from sunrise.model.accumulate import RowAccumulator
 from sunrise.model.encode_rows import encode_rows
 from sunrise.model.fitted import FittedModel
 from sunrise.model.schema import Choice, Schema
@@ -50,7 +50,7 @@ FEW_EQUAL = 0.95
 
 
 def choose_by_score(
-    accumulator: Accumulator,
+    accumulator: RowAccumulator,
     columns: dict[int, Column],
     settings: Settings,
     shortlists: dict[int, tuple[str, ...]] | None = None,
@@ -95,7 +95,7 @@ def choose_by_score(
     return choices
 
 
-def _has_enough_rows(labelled: Accumulator) -> bool:
+def _has_enough_rows(labelled: RowAccumulator) -> bool:
     """True if at least two classes have enough rows to compare families by."""
     rows = np.bincount(labelled.codes, _times(labelled.weight), 2)
     return int((rows >= FEWEST_OF_CLASS).sum()) >= 2
@@ -106,7 +106,7 @@ def _times(weight: Floats | None) -> Floats | None:
     return None if weight is None else np.maximum(weight, weight > 0)
 
 
-def has_few_cells(accumulator: Accumulator, column: Column) -> bool:
+def has_few_cells(accumulator: RowAccumulator, column: Column) -> bool:
     """True if a numeric column has too few cells to compare families by."""
     if column.kind != "number":
         return False
@@ -138,7 +138,7 @@ def _candidates(profile: ColumnProfile, families: list[Any]) -> list[Any]:
     return [family for family in families if family.trait in traits]
 
 
-def _profile(accumulator: Accumulator, column: Column) -> ColumnProfile | None:
+def _profile(accumulator: RowAccumulator, column: Column) -> ColumnProfile | None:
     """Return the profile of a numeric column; None if its family is not chosen by score."""
     if column.kind != "number" or column.problem:
         return None
@@ -194,10 +194,10 @@ class _Columns:
 class _Sample:
     """Classes and weights of a sample of rows."""
 
-    accumulator: Accumulator
+    accumulator: RowAccumulator
 
     @classmethod
-    def of(cls, accumulator: Accumulator, rows: Positions) -> _Sample:
+    def of(cls, accumulator: RowAccumulator, rows: Positions) -> _Sample:
         """Return the sample of these rows."""
         weight = None if accumulator.weight is None else accumulator.weight[rows]
         return cls(replace(accumulator, codes=accumulator.codes[rows], weight=weight, sample=None))

@@ -10,7 +10,7 @@ from sunrise._common.warnings import NoColumnsWarning, alert
 from sunrise.data.frame import Frame
 from sunrise.data.types import type_of
 from sunrise.families.base import FAMILIES
-from sunrise.model.accumulate import Accumulator
+from sunrise.model.accumulate import RowAccumulator
 from sunrise.model.schema import BY_USER, Choice, Schema, given_choices
 from sunrise.model.settings import Settings
 from sunrise.selection.by_score import choose_by_score, has_few_cells
@@ -18,7 +18,7 @@ from sunrise.selection.rules import choose_by_type
 
 
 def choose_families(
-    accumulator: Accumulator, table: Frame, settings: Settings, of_all_rows: Sequence[Choice] = ()
+    accumulator: RowAccumulator, table: Frame, settings: Settings, of_all_rows: Sequence[Choice] = ()
 ) -> tuple[list[Choice], dict[int, Any]]:
     """The choice of every column, and statistics of columns that choosing has computed, by position.
 

@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
-from scipy.special import expit, logit
 
 from sunrise._common.arrays import Floats, Positions
+from sunrise._common.lazy import special
 from sunrise.families.base import Family
 from sunrise.families.capabilities import Continuous, Discrete, Documents
 from sunrise.numerics.special import log, log_sum_exp
@@ -122,7 +122,7 @@ def _scale_of(lowest: float, highest: float) -> str:
 _SCALES: dict[str, Any] = {
     "all": (lambda x: x, lambda u: u, np.zeros_like),
     "positive": (lambda x: np.log(np.clip(x, 1e-300, 1e300)), np.exp, lambda u: u),
-    "share": (logit, expit, lambda u: -np.logaddexp(0.0, u) - np.logaddexp(0.0, -u)),
+    "share": (special.logit, special.expit, lambda u: -np.logaddexp(0.0, u) - np.logaddexp(0.0, -u)),
 }
 
 

@@ -39,7 +39,7 @@ from sunrise.data.profile import ColumnProfile
 from sunrise.families.base import FAMILIES
 from sunrise.families.capabilities import Candidate
 from sunrise.families.readers import plain_levels
-from sunrise.model.accumulate import Accumulator
+from sunrise.model.accumulate import RowAccumulator
 from sunrise.model.schema import Choice
 from sunrise.statistics.base import per_row
 from sunrise.statistics.moments import Moments
@@ -59,7 +59,7 @@ _FIRST_CELLS = 4096
 _PIECE = 1 << 16
 
 
-def choose_by_type(j: int, column: Column, accumulator: Accumulator) -> tuple[Choice, Any]:
+def choose_by_type(j: int, column: Column, accumulator: RowAccumulator) -> tuple[Choice, Any]:
     """The family of a column by its type, and its statistics if profiling the column has computed them."""
     if column.problem:
         raise ValueError(column.problem)
@@ -133,7 +133,7 @@ def _by_rule() -> list[Any]:
 
 
 def profile_numbers(
-    column: Column, accumulator: Accumulator, dispersion: Callable[[], tuple[float, float]]
+    column: Column, accumulator: RowAccumulator, dispersion: Callable[[], tuple[float, float]]
 ) -> ColumnProfile:
     """Profile a numeric column; `dispersion` computes variance over mean within the classes when it is needed."""
     try:
@@ -175,7 +175,7 @@ def _are_identifiers(column: Column, weight: Floats | None) -> bool:
     return float((m * (m - 1) / (2.0 * width)).sum()) >= EXPECTED_REPEATS
 
 
-def profile_levels(column: Column, accumulator: Accumulator) -> ColumnProfile:
+def profile_levels(column: Column, accumulator: RowAccumulator) -> ColumnProfile:
     """Profile a column of levels."""
     names, codes = plain_levels(column, accumulator.n_jobs, accumulator.who)
     weight = accumulator.weight

@@ -17,7 +17,7 @@ from sunrise._common.arrays import Codes, Integers, Labels
 from sunrise.data.column import Column, Levels
 from sunrise.data.frame import Frame
 from sunrise.data.levels import level_names, natural
-from sunrise.model.accumulate import Accumulator
+from sunrise.model.accumulate import RowAccumulator
 from sunrise.model.schema import Choice, Schema
 from sunrise.model.settings import Settings
 from sunrise.selection.choose import choose_families
@@ -121,7 +121,7 @@ def _cells(counts: Counts, k: int) -> Integers:
 
 def _rows(
     settings: Settings, schema: Schema, stats: Stats, j: int, counts: Counts, latest: Column
-) -> tuple[Column, Accumulator]:
+) -> tuple[Column, RowAccumulator]:
     """Return cells with these counts as a column, with their classes and weights."""
     at_class, at_level = np.nonzero(counts.rows)
     n = counts.rows[at_class, at_level]
@@ -129,7 +129,7 @@ def _rows(
     weight = None if (mean_weight == 1.0).all() else np.repeat(mean_weight, n)
     column = _column(schema, j, latest, counts.codes, np.repeat(at_level, n).astype(np.int32))
     codes = np.repeat(at_class, n).astype(np.int32)
-    return column, Accumulator(stats.classes, codes, weight, settings.n_jobs, settings.who)
+    return column, RowAccumulator(stats.classes, codes, weight, settings.n_jobs, settings.who)
 
 
 def _kind(schema: Schema, j: int, latest: Column, levels: Labels) -> str:

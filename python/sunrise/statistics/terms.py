@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.special import gammaln
+
+from sunrise._common.lazy import special
 
 
 @dataclass(frozen=True)
@@ -40,7 +41,7 @@ def _log_one_minus(x: Any) -> Any:
 
 
 def _log_factorial(x: Any) -> Any:
-    return gammaln(x + 1.0)
+    return special.gammaln(x + 1.0)
 
 
 X = Term("x", _identity)
