@@ -24,7 +24,7 @@ from sunrise.data.frame import Frame, frame_of
 from sunrise.model.encode_rows import encode_rows
 from sunrise.model.fitted import FittedModel
 from sunrise.model.schema import Schema
-from sunrise.model.settings import Settings
+from sunrise.model.settings import Settings, dict_of, pairs_of
 from sunrise.statistics.model import Stats
 
 #: Attributes that fit sets and that `_set_unfitted` deletes.
@@ -68,6 +68,17 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
     n_jobs: int | None
     _model: FittedModel
     _announced: Labels | None
+
+    # Pickling.
+
+    def __getstate__(self) -> Any:
+        state = super().__getstate__()
+        return {**state, "families": pairs_of(state["families"])} if "families" in state else state
+
+    def __setstate__(self, state: Any) -> None:
+        if "families" in state:
+            state = {**state, "families": dict_of(state["families"])}
+        super().__setstate__(state)
 
     # Settings.
 

@@ -40,6 +40,7 @@ class FittedModel:
         self.settings, self.schema, self.classes, self.calibration = settings, schema, classes, calibration
         #: The class prior that the user has set after the fit, or None.
         self.given_prior = prior
+        self._given_stats = stats
         self.parts = tuple([Part(settings.with_defaults(p.family), p.columns) for p in schema.parts])
         all_classes = stats.reindexed(classes)
         self.factors = class_factors(settings.class_weight, all_classes)
@@ -98,18 +99,22 @@ class FittedModel:
         return getattr(self, name)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the state for pickling, without cached values that can be derived again."""
-        derived = (
-            "params",
-            "plain_forms",
-            "forms",
-            "lookups",
-            "records",
-            "has_offsets",
-            "row_exponents",
-            "silent",
+        """Return the state for pickling: the arguments, from which everything else is derived again."""
+        given = (
+            self.settings,
+            self.schema,
+            self._given_stats,
+            self.classes,
+            self.given_prior,
+            self.calibration,
         )
-        return {name: value for name, value in self.__dict__.items() if name not in derived}
+        return {"_arguments": given}
+
+    def __copy__(self) -> FittedModel:
+        """Return a copy that shares everything that has been derived."""
+        new = type(self).__new__(type(self))
+        new.__dict__.update(self.__dict__)
+        return new
 
     @property
     def n_jobs(self) -> int | None:

@@ -9,6 +9,21 @@ from sunrise._common.stored import stored
 from sunrise.families.base import Family
 
 
+def pairs_of(families: Any) -> Any:
+    """Return a dict as a list of pairs if it has keys that are tuples, which not every serialiser accepts.
+
+    >>> pairs_of({("a", "b"): "multinomial"})
+    [(('a', 'b'), 'multinomial')]
+    """
+    is_keyed = isinstance(families, dict) and any(isinstance(key, tuple) for key in families)
+    return list(families.items()) if is_keyed else families
+
+
+def dict_of(families: Any) -> Any:
+    """Undo `pairs_of`."""
+    return dict(families) if isinstance(families, list) else families
+
+
 @stored("settings")
 @dataclass(frozen=True)
 class Settings:
@@ -23,6 +38,12 @@ class Settings:
     estimate: str = "mean"
     #: Name of the estimator, for error texts.
     who: str = "the model"
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "families": pairs_of(self.families)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state, families=dict_of(state["families"]))
 
     def with_defaults(self, family: Family) -> Family:
         """Return a family with the settings of the model in place of settings that the family does not have."""
