@@ -92,8 +92,15 @@ class SavingMixin(Estimator):
     def _changed_arguments(self) -> list[str]:
         """Return the names of the constructor arguments that do not have their default values."""
         parameters = signature(type(self).__init__).parameters
-        given = self.get_params(deep=False)
-        return [name for name, value in given.items() if value is not parameters[name].default]
+        defaults = {name: parameters[name].default for name in self._get_param_names()}
+        plain = (str, bool, int, float, tuple, type(None))
+        return [
+            name
+            for name, value in self.get_params(deep=False).items()
+            if not (
+                type(value) is type(defaults[name]) and isinstance(value, plain) and value == defaults[name]
+            )
+        ]
 
 
 def _cannot_save(who: str, error: CannotSaveError) -> TypeError:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from sunrise._common.arrays import Labels
-from sunrise.model.schema import Schema
+from sunrise.model.schema import Part, Schema
 from sunrise.statistics.model import Stats
 from sunrise.store.container import Contents, pack
 from sunrise.store.errors import ModelFileError
@@ -123,9 +123,24 @@ def read_stats(spec: Any, reader: Reader, schema: Schema) -> Stats:
         raise ModelFileError("The model file has no statistics.")
     n = len(check_labels(stats.classes))
     shapes = [getattr(stats.rows, "shape", None), getattr(stats.weight, "shape", None)]
-    if shapes != [(n,), (n,)] or len(stats.blocks) != len(schema.parts):
+    parts = schema.parts
+    if (
+        shapes != [(n,), (n,)]
+        or len(stats.blocks) != len(parts)
+        or not all(
+            _fits(part, reader.sizes.get(id(b)), n) for part, b in zip(parts, stats.blocks, strict=True)
+        )
+    ):
         raise ModelFileError("The statistics of the model file do not fit its columns and classes.")
     return stats
+
+
+def _fits(part: Part, sizes: dict[str, int] | None, n_classes: int) -> bool:
+    """True if the dimensions of a block of statistics are those of its columns and classes."""
+    if sizes is None or sizes.get("classes", n_classes) != n_classes:
+        return False
+    n_views = len(part.family.fit_support.views)
+    return sizes.get("columns", len(part.columns) * n_views) == len(part.columns) * n_views
 
 
 _LABEL_TYPES = (bool, int, float, str, datetime.date)

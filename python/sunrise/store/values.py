@@ -131,7 +131,9 @@ class Reader:
 
     def __init__(self, arrays: dict[str, NDArray[Any]]) -> None:
         self.arrays = arrays
-        self._read: dict[str, Any] = {}
+        self._shared: dict[str, Any] = {}
+        #: Dimensions of the statistics that were read, by identity.
+        self.sizes: dict[int, dict[str, int]] = {}
 
     def read(self, value: Any) -> Any:
         """Return the value that was written as this JSON."""
@@ -141,7 +143,14 @@ class Reader:
             return value
         kind = value.get("$")
         method = self._METHODS.get(kind) if isinstance(kind, str) else None
-        return self._record(value) if method is None else method(self, value)
+        if method is None:
+            return self._record(value)
+        name = value.get("name", value.get("bytes"))
+        if not isinstance(name, str):
+            return method(self, value)
+        if name not in self._shared:  # an array that was shared is shared again
+            self._shared[name] = method(self, value)
+        return self._shared[name]
 
     def _items(self, value: Any) -> list[Any]:
         items = value.get("items")
@@ -276,11 +285,16 @@ class Reader:
             else:
                 parts[field] = self.read(own)
                 shape = getattr(parts[field], "shape", None)
+            if (
+                default is not MISSING and field in later
+            ):  # a default would hide a field that is computed later
+                parts[field] = later.pop(field)()
             if field in cls.shapes:
                 _check_shape(cls.shapes[field], shape, sizes)
         statistics = cls.deferred(parts, later)
         if not statistics.is_consistent(sizes):
             raise ModelFileError("The numbers of levels or values in the model file do not fit together.")
+        self.sizes[id(statistics)] = sizes
         return statistics
 
     _METHODS: dict[str, Callable[[Reader, Any], Any]] = {
