@@ -62,7 +62,7 @@ class SavingMixin(Estimator):
         array(['b'], dtype='<U1')
         """
         self._require_fitted()
-        model = self if values else self.compress()
+        model = self if values else self._copy().compress()
         write_atomically(path, model._pieces())
         return self
 
