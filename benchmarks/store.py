@@ -1,7 +1,8 @@
 """Size and speed of model files, and the start of a worker that adds up statistics.
 
 The text model has all documents of 20 Newsgroups (174,000 words, 20 classes); the table models are the default model,
-fitted to the real tables. Every time is the minimum of several runs; a first prediction is that of a model that was just loaded.
+fitted to the real tables. Times are minima of several runs; a first prediction is that of a model that was just
+loaded.
 """
 
 from __future__ import annotations

@@ -64,18 +64,16 @@ def test_texts():
     same(model, fitted, model_zoo.TEXTS)
 
 
-def test_forgetting_undoes_an_update():
+def test_subtracting_undoes_an_update():
     rows = model_zoo.table()
     schema = sr.NaiveBayes().fit(rows, Y).schema_
-    one = sr.Accumulator(schema).update(part_of(rows, PARTS[0]), Y[PARTS[0]])
-    two = (
-        sr.Accumulator(schema)
-        .update(rows, Y)
-        .forget(part_of(rows, np.concatenate(PARTS[1:])), Y[np.concatenate(PARTS[1:])])
-    )
+    one, rest = sr.Accumulator(schema), sr.Accumulator(schema)
+    one.update(part_of(rows, PARTS[0]), Y[PARTS[0]])
+    others = np.concatenate(PARTS[1:])
+    two = sr.Accumulator(schema).update(rows, Y) - rest.update(part_of(rows, others), Y[others])
     same(one.model(sr.NaiveBayes()), two.model(sr.NaiveBayes()), rows)
-    with pytest.raises(ValueError, match="These rows cannot be removed"):
-        two.forget(rows, Y)
+    with pytest.raises(ValueError, match="These rows cannot be subtracted"):
+        two - rest
 
 
 def test_a_model_without_rows_learns_under_its_schema():

@@ -110,16 +110,7 @@ class Schema:
         return cls(known, (choice,) * n_columns, names is not None, library=library)
 
     def empty_model(self, estimator: Any) -> Any:
-        """Return a copy of an estimator, such as NaiveBayes(), that has this schema and no rows yet.
-
-        `partial_fit` then adds rows without choosing anything.
-
-        >>> import sunrise as sr
-        >>> schema = sr.NaiveBayes().fit({"n": [0.5, 2.5] * 9}, ["a", "b"] * 9).schema_
-        >>> model = schema.empty_model(sr.NaiveBayes(calibrate=None))
-        >>> model.partial_fit({"n": [0.4, 2.6]}, ["a", "b"]).predict({"n": [2.0]})
-        array(['b'], dtype='<U1')
-        """
+        """Return a copy of an estimator that has this schema and no rows: `partial_fit` chooses nothing anymore."""
         return estimator._with_statistics(self, None)
 
     @cached_property

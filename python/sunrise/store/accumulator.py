@@ -71,35 +71,45 @@ class Accumulator:
         self.stats = self._sum(self._statistics(X, y, sample_weight))
         return self
 
-    def forget(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Remove rows that were added before."""
-        removed = self._statistics(X, y, sample_weight)
+    def __add__(self, other: Accumulator) -> Accumulator:
+        """Return the statistics of the rows of both; their schemas must agree."""
+        if not isinstance(other, Accumulator):
+            return NotImplemented
+        more = self._aligned(other)
+        return self._with(self.stats if more is None else self._sum(more))
+
+    def __sub__(self, other: Accumulator) -> Accumulator:
+        """Return the statistics without the rows of the other one, which must all be here."""
+        if not isinstance(other, Accumulator):
+            return NotImplemented
+        removed = self._aligned(other)
+        if removed is None:
+            return self._with(self.stats)
         try:
             if self.stats is None:
                 raise NeverSeenError("no row was added")
             remaining = self.stats - removed
         except NeverSeenError as error:
             raise ValueError(
-                f"These rows cannot be removed: {error}. Remove only rows that were added."
+                f"These rows cannot be subtracted: {error}. Subtract only rows that were added."
             ) from None
-        self.stats = remaining if remaining.rows.any() else None
-        return self
+        return self._with(remaining if remaining.rows.any() else None)
 
-    def __add__(self, other: Accumulator) -> Accumulator:
-        """Return the statistics of both; their schemas must agree."""
-        if not isinstance(other, Accumulator):
-            return NotImplemented
-        total = Accumulator(self.schema, n_jobs=self.n_jobs)
-        total.stats = self.stats
-        if other.stats is not None:
-            same = self.schema is other.schema or self.schema.names == other.schema.names
-            if not same or self.schema.asleep != other.schema.asleep:
-                raise ValueError(
-                    "The accumulators have different columns and cannot be added. Make them from one schema."
-                )
-            blocks = self.schema.aligned(other.schema, other.stats.blocks)
-            total.stats = total._sum(replace(other.stats, blocks=blocks))
-        return total
+    def _with(self, stats: Stats | None) -> Accumulator:
+        new = Accumulator(self.schema, n_jobs=self.n_jobs)
+        new.stats = stats
+        return new
+
+    def _aligned(self, other: Accumulator) -> Stats | None:
+        """Return the statistics of another accumulator; raise ValueError if its schema is not the same."""
+        same = self.schema is other.schema or self.schema.names == other.schema.names
+        if not same or self.schema.asleep != other.schema.asleep:
+            raise ValueError(
+                "The accumulators have different columns and cannot be combined. Make them from one schema."
+            )
+        if other.stats is None:
+            return None
+        return replace(other.stats, blocks=self.schema.aligned(other.schema, other.stats.blocks))
 
     def __radd__(self, other: Any) -> Accumulator:
         """Let sum() begin from its 0."""
