@@ -36,9 +36,10 @@ ORDER = {
     "calibration em_report em decisions explain intervals linear_form posteriors sampling",
     "selection": "rules density distinct row_scores decide by_score choose waking duplicates mutual_information",
     "store": "errors container packing classes values files state inspect accumulator",
+    "streams": "source sample",
     "estimators": "base constraints fitted_attribute given_parameters mixed_parameters training_rows calibrating "
-    "stream learning prediction reliability generative display summary words saving naive_bayes single_family "
-    "bernoulli_nb categorical_nb complement_nb dirichlet_multinomial_nb gaussian_nb kernel_nb multinomial_nb "
+    "stream source_fit learning prediction reliability generative display summary words saving naive_bayes "
+    "single_family bernoulli_nb categorical_nb complement_nb dirichlet_multinomial_nb gaussian_nb kernel_nb multinomial_nb "
     "poisson_nb text_nb selector",
     "datasets": "",
     "plots": "densities",

@@ -160,9 +160,10 @@ class KeptRows:
         gone = [places[key].pop() if places[key] else -1 for key in keys[n:]]
         if -1 in gone:
             return None
-        return self._select(np.delete(np.arange(n), gone))
+        return self.select(np.delete(np.arange(n), gone))
 
-    def _select(self, rows: Positions) -> KeptRows:
+    def select(self, rows: Positions) -> KeptRows:
+        """Return some of the rows."""
         whole = self.whole
         cells = (
             tuple(take_rows(column, rows) for column in whole.cells)

@@ -34,13 +34,13 @@ def row_hashes(table: Frame, columns: Sequence[int]) -> Any:
         return _sparse_hashes(table.block)
     total = np.zeros(table.n_rows, np.uint64)
     for j in columns:
-        cells = _column_hashes(table.read(j))
+        cells = cell_hashes(table.read(j))
         own = mix(cells).sum(dtype=np.uint64)  # tells columns apart, whatever their names and order
         total += mix(cells ^ mix(own.reshape(1)))
     return total
 
 
-def _column_hashes(column: Column) -> Any:
+def cell_hashes(column: Column) -> Any:
     """Return a hash of every cell of a column."""
     if column.texts is not None:
         texts: Any = column.texts
@@ -49,7 +49,7 @@ def _column_hashes(column: Column) -> Any:
     if column.kind in ("number", "bool"):
         return number_hashes(column.numbers())
     names, codes = column.levels
-    of_level = np.array([*(_text_hash(str(name)) for name in names), _MISSING], np.uint64)
+    of_level = np.array([*(text_hash(str(name)) for name in names), _MISSING], np.uint64)
     return of_level[codes]
 
 
@@ -66,7 +66,7 @@ def _sparse_hashes(block: SparseBlock) -> Any:
     return sums[block.indptr[1:]] - sums[block.indptr[:-1]]
 
 
-def _text_hash(text: Any) -> np.uint64:
+def text_hash(text: Any) -> np.uint64:
     """Return the hash of a text; all missing values have the same hash."""
     if isinstance(text, str):
         text = text.encode("utf-8", "surrogatepass")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from sunrise.data.frame import Frame, frame_of
 from sunrise.data.labels import MissingLabelError, encode_labels, encode_partial_labels, separate_labels
 from sunrise.data.weights import weights
 from sunrise.estimators.calibrating import CalibratingMixin
-from sunrise.estimators.stream import StreamMixin
+from sunrise.estimators.source_fit import SourceMixin
 from sunrise.estimators.training_rows import TrainingRows
 from sunrise.inference.calibration import calibrate
 from sunrise.inference.em import LabelledRows, SemiSupervised
@@ -34,16 +34,19 @@ from sunrise.selection.duplicates import ColumnSample, describe_new_pairs
 from sunrise.selection.rules import choose_for_sparse
 from sunrise.statistics.base import NeverSeenError
 from sunrise.statistics.model import Stats
+from sunrise.streams.source import source_of
 
 #: From this number of rows on, level codes are not kept after they are counted.
 LARGE = 1 << 17
 
 
-class LearningMixin(StreamMixin, CalibratingMixin):
+class LearningMixin(SourceMixin, CalibratingMixin):
     """fit, partial_fit, forget and merge."""
 
     em_: Em
     verbose: bool
+    #: True if X may be a source of batches: files, readers, iterators of frames.
+    _reads_sources: ClassVar[bool] = True
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the model to rows X with labels y.
@@ -59,6 +62,9 @@ class LearningMixin(StreamMixin, CalibratingMixin):
         """
         with self._unchanged_on_failure():
             settings = self._checked_settings()
+            if self._reads_sources and (source := source_of(X)) is not None:
+                self._fit_source(settings, source, y, sample_weight)
+                return self
             rows = self._read_rows(settings, X, y, sample_weight, fitting=True)
             self._fit_rows(settings, rows, find_duplicates=True)
             warn_without_columns(self._model.schema, rows.table.n_rows)

@@ -93,6 +93,8 @@ class TextNB(NaiveBayes):
     ['spam', 'ham']
     """
 
+    _reads_sources = False  # a file of lines and an iterator of documents are read by the counter of words
+
     _parameter_constraints: dict[str, Any] = {
         "model": [StrOptions(set(MODELS))],
         "alpha": [Interval(Real, 0, None, closed="left"), StrOptions({"evidence"}), None],
