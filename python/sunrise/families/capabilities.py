@@ -78,17 +78,6 @@ class Continuous(Protocol):
         """Points between which the density is smooth and beyond which it vanishes: points x classes x columns."""
 
 
-@runtime_checkable
-class KeepsValues(Protocol):
-    """A family whose statistics are training values, which `compress` of a model replaces by a few points."""
-
-    def kept(self, stats: Any, j: int) -> str:
-        """What the model keeps of column j, for people."""
-
-    def compress(self, stats: Any) -> Any:
-        """The statistics with points in place of the training values; the family is resolved."""
-
-
 class Conjugate(_Base):
     """A family with a conjugate prior: `posterior` is the one method to write, the rest follows from it."""
 
