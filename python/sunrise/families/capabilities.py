@@ -52,6 +52,17 @@ class HasLevels(Protocol):
 
 
 @runtime_checkable
+class HasRareLevels(Protocol):
+    """A family whose statistics have levels or words, which may name single rows."""
+
+    def without_rare(self, stats: Any, min_rows: int) -> Any:
+        """The statistics without levels or words that fewer than `min_rows` rows have."""
+
+    def level_names(self, stats: Any) -> list[Any]:
+        """The names of the levels or words of every column."""
+
+
+@runtime_checkable
 class Documents(Protocol):
     """A family of documents, whose words may be present or absent."""
 
