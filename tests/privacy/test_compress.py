@@ -70,6 +70,21 @@ def test_the_bound_holds_for_single_values_anywhere_between_two_nodes():
         assert worst <= grid_of(model).error * stats.norm.pdf(0.0)
 
 
+@pytest.mark.parametrize(("n", "most"), [(20_000, 7_000), (3_000, 6_000)])
+def test_large_grids_are_coarser_and_say_so(n, most):
+    """20,000 values on 2,000 bandwidths get fewer nodes; 3,000 values far apart get two nodes each on any grid."""
+    x = np.sort(RNG.random(n)) * (20_000.0 if n == 20_000 else 3e6)
+    model = KernelNB(bandwidth=10.0).fit(x[:, None], np.zeros(n, int))
+    at = RNG.choice(x, 500)
+    truth = mean_of_kernels(x, np.ones(n), 10.0, at)
+    model.compress()
+    assert len(model.stats_.blocks[0].x) <= most
+    error = grid_of(model).error
+    assert (error > 0.003) == (n == 20_000)
+    off = np.abs(np.exp(model.score_samples(at[:, None])) - truth).max()
+    assert off <= error * stats.norm.pdf(0.0) / 10.0
+
+
 @pytest.mark.parametrize(
     "settings", [{"lower": 0.0}, {"lower": -0.013, "upper": 500.0}, {"lower": 0.0, "boundary": "log"}]
 )

@@ -310,8 +310,12 @@ class Kernel(Candidate, KeepsValues):
         width = np.broadcast_to(self.bandwidth, stats.rows.shape)[:, j]
         smallest = float(width[stats.sizes[:, j] > 0].min())
         lattice = Lattice.finer_than(smallest / _NODES_PER_WIDTH, self.bounds)
-        while 4.0 * lattice.step <= smallest and stats.number_of_nodes(lattice, j) > MOST_NODES:
-            lattice = lattice.coarser
+        nodes = stats.number_of_nodes(lattice, j)
+        while nodes > MOST_NODES and 4.0 * lattice.step <= smallest:
+            fewer = stats.number_of_nodes(lattice.coarser, j)
+            if fewer > 0.75 * nodes:  # values far apart need two nodes each on any grid
+                break
+            lattice, nodes = lattice.coarser, fewer
         has_bound = not self.bounds.log and self.support.bounded
         widths = width[:1] if (width == width[0]).all() else width
         error = split_error(lattice.step, smallest, has_bound)

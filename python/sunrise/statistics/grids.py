@@ -111,7 +111,7 @@ def split_error(step: float, width: float, has_bound: bool) -> float:
     rounding of shares, by at most half a unit times max |k'|. A reflected kernel adds as much next to a bound.
 
     >>> round(split_error(0.125, 1.0, False), 5)
-    0.00254
+    0.00255
     """
     ratio = step / width
     error = ratio * ratio / 8.0 + math.exp(-0.5) * 0.5 * _LATTICE_SHARE_STEP * ratio
