@@ -170,7 +170,7 @@ def test_columns_that_say_the_same_are_warned_of(find_data: Find, name: str) -> 
 
 
 @twins_are_known
-@pytest.mark.filterwarnings("ignore::sunrise.UnseenLevelsWarning")  # the rows of car are in the order of its levels
+@pytest.mark.filterwarnings("ignore::sunrise.UnseenLevelsWarning")
 @every_table
 def test_compress_changes_no_prediction_by_much(find_data: Find, name: str) -> None:
     X, y = read_pandas(find_data, schema()[name])
