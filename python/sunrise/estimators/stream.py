@@ -24,6 +24,7 @@ from sunrise.data.kept_rows import KeptRows
 from sunrise.estimators.base import Estimator
 from sunrise.estimators.training_rows import TrainingRows
 from sunrise.model.accumulate import RowAccumulator
+from sunrise.model.compression import put_on_grids_of
 from sunrise.model.schema import Choice, Schema, given_choices, named_family
 from sunrise.model.settings import Settings
 from sunrise.selection.waking import speaking_columns, wake_columns, wake_with
@@ -259,6 +260,10 @@ class StreamMixin(Estimator):
             if others.asleep is not None:
                 sleeping = [other_schema.asleep.index(order[j]) for j in schema.asleep]
                 others = replace(others, asleep=others.asleep.select_columns(np.array(sleeping, np.intp)))
+        if -1 not in order and len(order) == len(other_schema.names):
+            schema, stats = put_on_grids_of(schema, stats, other_schema, order)
+            back = np.argsort(order).tolist()
+            other_schema, others = put_on_grids_of(other_schema, others, schema, back)
         blocks = schema.aligned(other_schema, others.blocks)
         announced = self._announced
         if announced is not None:

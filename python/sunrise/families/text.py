@@ -268,6 +268,14 @@ class Text(Candidate, Family):
         form = form if (weight == 1.0).all() else form.times(weight)
         return cast(Form, form if params.use.all() else form.embed_columns(params.use))
 
+    def without_rare(self, stats: Any, min_rows: int) -> Any:
+        """The statistics without words that fewer documents contain."""
+        return stats.without_rare(min_rows)
+
+    def level_names(self, stats: Any) -> list[Any]:
+        """The words of the column."""
+        return [stats.words.tolist()]
+
     # Leaving documents out.
 
     def _weighted_words(self, block: SparseBlock) -> SparseBlock:

@@ -127,7 +127,7 @@ class Schema:
         for j, choice in enumerate(self.choices):
             if choice.family is not None:
                 reader = choice.family.reader
-                unlearned = reader.unlearned(choice.family) if reader.learns else choice.family
+                unlearned = reader.unlearned(choice.family) if reader.by_column else choice.family
                 key = _settings_key(unlearned) if choice.block is None else choice.block
                 key = (key, j) if reader.own_block else key
                 blocks.setdefault(key, []).append(j)
@@ -141,7 +141,7 @@ class Schema:
         for part in self.parts:
             names = tuple(self.names[j] for j in part.columns)
             together = self.choices[part.columns[0]].block is not None
-            if part.family.reader.learns:
+            if part.family.reader.unlearned(part.family) is not part.family:
                 given |= {name: part.family.select_columns([at]) for at, name in enumerate(names)}
             elif together:
                 given[names] = part.family
@@ -293,9 +293,11 @@ class Schema:
         kept = [int(j) for j in keep]
         names = tuple(self.names[j] for j in kept) if self.is_named else tuple(range(len(kept)))
         part = Part(self.parts[0].family.select_columns(kept), tuple(range(len(kept))))
-        rest = replace(
-            self, names=names, choices=tuple(replace(self.choices[j], family=part.family) for j in kept)
+        column_family = part.family.reader.column_family
+        choices = (
+            replace(self.choices[j], family=column_family(part.family, at)) for at, j in enumerate(kept)
         )
+        rest = replace(self, names=names, choices=tuple(choices))
         return rest, (self.gather_columns(part, [(0, j) for j in kept], blocks),)
 
     @staticmethod
@@ -326,7 +328,7 @@ def _common_choice(choices: Sequence[Choice | None]) -> Choice | None:
 def _merge_families(families: list[Family]) -> Family:
     """Return the family of a block, from the families of its columns."""
     reader = families[-1].reader
-    return reader.merge_columns(families) if reader.learns else families[-1]
+    return reader.merge_columns(families) if reader.by_column else families[-1]
 
 
 def _settings_key(family: Family) -> str:

@@ -94,6 +94,25 @@ class Bursts(Deferred):
             self.words[occurs], replace(self.counts, offsets=np.concatenate([[0], np.cumsum(sizes)]))
         )
 
+    def without_rare(self, min_rows: int) -> Bursts:
+        """Drop words that fewer than `min_rows` documents contain, all classes together.
+
+        The lengths of the documents still include these words, because the documents themselves are not known.
+        """
+        often = self.documents_with_word.sum(axis=0) >= min_rows
+        if often.all():
+            return self
+        keep = np.append(often, True)
+        of_level = keep[self.counts.column]
+        rest = replace(
+            self.counts,
+            offsets=np.concatenate([[0], np.cumsum(np.diff(self.counts.offsets)[keep])]),
+            codes=self.counts.codes[of_level],
+            rows=self.counts.rows[:, of_level],
+            weight=self.counts.weight[:, of_level],
+        )
+        return Bursts(self.words[often], rest)
+
     def keep_classes(self, position: Positions) -> Bursts:
         """Keep only these classes, and all words."""
         return replace(self, counts=self.counts.keep_classes(position))  # type: ignore[arg-type]

@@ -156,7 +156,13 @@ class Counts(Deferred):
 
     def without_empty(self) -> Counts:
         """Drop levels without rows, so that forgetting all rows of a level restores the statistics without it."""
-        keep = self.rows.any(axis=0)
+        return self._select_levels(np.asarray(self.rows.any(axis=0)))
+
+    def without_rare(self, min_rows: int) -> Counts:
+        """Drop levels that fewer than `min_rows` rows have, all classes together, as if these cells were missing."""
+        return self._select_levels(np.asarray(self.rows.sum(axis=0) >= min_rows))
+
+    def _select_levels(self, keep: Mask) -> Counts:
         if keep.all():
             return self
         offsets = np.concatenate([[0], np.cumsum(keep)])[self.offsets]

@@ -46,6 +46,12 @@ class Words(Counts):
         rest = self.codes[keep], self.rows[:, keep], self.weight[:, keep]
         return Words(offsets, *rest)
 
+    def without_rare(self, min_rows: int) -> Counts:
+        """Drop words that fewer than `min_rows` documents contain, all classes together, as if they were unknown."""
+        keep = np.asarray(self.rows.sum(axis=0) >= min_rows)
+        keep[:1] = True
+        return self._select_levels(keep)
+
     def with_levels_of(self, other: Counts) -> Counts:
         """Returns self: words counted with the vocabulary of `other` have its levels already."""
         return self
