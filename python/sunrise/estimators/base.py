@@ -33,6 +33,7 @@ _FITTED_STATE = (
     "classes_",
     "_announced",
     "_kept",
+    "_decay",
     "_model",
     "n_features_in_",
     "feature_names_in_",

@@ -17,7 +17,6 @@ from sunrise._common import labels
 from sunrise._common.arrays import Labels
 from sunrise._common.warnings import FirstBatchWarning, alert
 from sunrise.data.align import align
-from sunrise.data.column import Column
 from sunrise.data.frame import Frame
 from sunrise.data.kept_rows import KeptRows
 from sunrise.estimators.base import Estimator
@@ -25,7 +24,7 @@ from sunrise.estimators.training_rows import TrainingRows
 from sunrise.model.accumulate import Accumulator
 from sunrise.model.schema import Schema, given_choices, named_family
 from sunrise.model.settings import Settings
-from sunrise.selection.waking import speaking_columns, wake_columns, wake_with
+from sunrise.selection.waking import speaking_columns, wake_columns
 from sunrise.statistics.base import NeverSeenError
 from sunrise.statistics.model import Stats
 
@@ -156,13 +155,18 @@ class StreamMixin(Estimator):
             given = given_choices(settings.families, rows.table.names)
             unread = frozenset(j for j, c in enumerate(given) if c is not None and c.family is None)
         a = rows.accumulator
-        return KeptRows.of(rows.table, rows.label, a.classes, a.codes, a.weight, unread)
+        return KeptRows.of(rows.table, rows.label, a.classes, a.codes, a.weight, unread, a.decay)
 
     def _kept_rows(self, settings: Settings, kept: KeptRows) -> TrainingRows:
         """Return the rows that a stream has kept so far as one table with labels and weights, as `fit` reads it."""
         whole = kept.whole
         accumulator = Accumulator(
-            whole.classes, whole.codes, whole.weight, settings.n_jobs, type(self).__name__
+            whole.classes,
+            whole.codes,
+            whole.weight,
+            settings.n_jobs,
+            type(self).__name__,
+            decay=whole.decay,
         )
         return TrainingRows(kept.table, accumulator, kept.label)
 
@@ -193,68 +197,6 @@ class StreamMixin(Estimator):
                 "families=.",
                 FirstBatchWarning,
             )
-
-    # Merging.
-
-    def _merge_kept(self, settings: Settings, other: Any) -> bool:
-        """Merge if one of the models keeps rows, and return True; else return False.
-
-        Rows are added one model to the other: to the one that has chosen its families, if there is one.
-        """
-        mine, theirs = self.__dict__.get("_kept"), other.__dict__.get("_kept")
-        if mine is None and theirs is None:
-            return False
-        announced = self.__dict__.get("_announced")
-        if mine is not None and theirs is None:  # the schema of the other model stays
-            params = self.get_params(deep=False)
-            self._set_unfitted()
-            self.__dict__.update(other.__dict__ | params)
-            theirs = mine
-        if announced is not None:
-            announced = labels.union(announced, other.stats_.classes)
-        self._add_rows(settings, self._kept_rows(settings, theirs), announced)
-        return True
-
-    def _merge_statistics(self, settings: Settings, other: Any) -> None:
-        """Add the statistics of another model. Its columns may be in another order."""
-        schema, stats = self._current_state(settings)
-        other_schema, others = other._model.schema, other.stats_
-        place = {name: k for k, name in enumerate(other_schema.names)}
-        named = schema.is_named and other_schema.is_named
-        order = [place.get(name, -1) if named else j for j, name in enumerate(schema.names)]
-        if (schema.asleep and stats.asleep is None) or (other_schema.asleep and others.asleep is None):
-            stats, others = (
-                replace(stats, asleep=None),
-                replace(others, asleep=None),
-            )  # EM does not count these cells
-        elif -1 not in order and len(order) == len(other_schema.names):
-            theirs = [other_schema.choices[k] for k in order]
-            pairs = list(zip(order, schema.choices, theirs, strict=True))
-            # A column that sleeps in one model only gets the family of the other model.
-            old = [j for j, choice in enumerate(schema.choices) if choice.family is not None]
-            woken = {j: b for j, (_, a, b) in enumerate(pairs) if a.asleep and not b.asleep}
-            self._calibrate_woken(list(woken), old)
-            schema, stats = wake_with(settings, schema, stats, woken)
-            other_schema, others = wake_with(
-                settings, other_schema, others, {k: a for k, a, b in pairs if b.asleep and not a.asleep}
-            )
-            if others.asleep is not None:
-                sleeping = [other_schema.asleep.index(order[j]) for j in schema.asleep]
-                others = replace(others, asleep=others.asleep.select_columns(np.array(sleeping, np.intp)))
-        blocks = schema.aligned(other_schema, others.blocks)
-        announced = self._announced
-        if announced is not None:
-            announced = labels.union(announced, others.classes)
-        kinds = Frame(
-            schema.names, 0, lambda j: Column(schema.names[j], other_schema.choices[order[j]].kind, 0)
-        )
-        self._set_woken_state(
-            settings,
-            schema.with_levels_of(other_schema),
-            stats + replace(others, blocks=blocks),
-            kinds,
-            announced,
-        )
 
     # Classes.
 

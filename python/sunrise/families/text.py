@@ -226,13 +226,16 @@ class Text(Candidate, Family):
             use[order[self.max_features :]] = False
         if not self.idf:
             return np.where(use, 1.0, np.nan)
-        return np.where(use, np.log(n / np.maximum(documents, 1)) ** self.idf, np.nan)
+        # Decayed counts are rounded, so that a word of all documents may seem to be in more of them.
+        ratio = np.maximum(np.divide(n, documents, out=np.ones(len(documents)), where=use), 1.0)
+        return np.where(use, np.log(ratio) ** self.idf, np.nan)
 
     def resolve(self, stats: Any, again: bool = False) -> Self:
         """Return the family with the weights of the words and the settings of its model as numbers."""
         new = self
         if self.word_weight is None:
-            documents, n = stats.documents_with_word.sum(axis=0), float(stats.documents.sum())
+            documents = stats.decayed_documents_with_word.sum(axis=0)
+            n = float(stats.decayed_documents.sum())
             new = self.with_settings(word_weight=self.word_weights(documents, n))
         if np.isnan(new.weight_to_apply).all() or not _needs_resolving(new.model):
             return new
@@ -335,9 +338,10 @@ class Text(Candidate, Family):
     def presence(self, stats: Any) -> tuple[Bernoulli, BernoulliParams, Mask]:
         """The presence of each word in a document: Bernoulli with Laplace smoothing, whatever scores the words."""
         family = Bernoulli(1.0, estimate="mean")
-        documents = np.broadcast_to(stats.documents[:, None], stats.documents_with_word.shape)
-        sums = Sums(documents, documents.astype(float), stats.documents_with_word.astype(float))
-        return family, family.params(sums, documents[:, :1].astype(float)), ~np.isnan(self.weight_to_apply)
+        rows, n = stats.documents_with_word, stats.decayed_documents[:, None]
+        documents = np.broadcast_to(stats.documents[:, None], rows.shape)
+        sums = Sums(documents, np.broadcast_to(n, rows.shape), stats.decayed_documents_with_word)
+        return family, family.params(sums, n), ~np.isnan(self.weight_to_apply)
 
     def sample(self, params: TextParams, y: Codes, rng: np.random.Generator) -> Floats:
         """Missing documents: the model knows which words documents have, not their order."""
