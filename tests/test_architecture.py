@@ -38,7 +38,7 @@ ORDER = {
     "estimators": "base constraints fitted_attribute given_parameters mixed_parameters training_rows calibrating "
     "stream algebra learning prediction reliability generative display summary words naive_bayes single_family "
     "bernoulli_nb categorical_nb complement_nb dirichlet_multinomial_nb gaussian_nb kernel_nb multinomial_nb "
-    "poisson_nb text_nb selector",
+    "poisson_nb text_nb selector window compare",
     "datasets": "",
     "plots": "densities",
     "demo": "",

@@ -19,13 +19,22 @@ if TYPE_CHECKING:
     from sunrise import text as text
     from sunrise._common.warnings import *
     from sunrise.estimators import *
+    from sunrise.estimators.compare import *
     from sunrise.estimators.selector import *
+    from sunrise.estimators.window import *
     from sunrise.families import *
 
     __version__: str
 
 #: Where public names are looked for, in this order: modules that import little come first.
-_PUBLIC = ("_common.warnings", "families", "estimators", "estimators.selector")
+_PUBLIC = (
+    "_common.warnings",
+    "families",
+    "estimators",
+    "estimators.selector",
+    "estimators.window",
+    "estimators.compare",
+)
 _SUBMODULES = ("datasets", "engines", "plots", "text")
 
 

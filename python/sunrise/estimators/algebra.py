@@ -111,15 +111,13 @@ class AlgebraMixin(StreamMixin):
                 "Use forget with the rows."
             )
         else:
-            schema, stats, _, others = self._align_statistics(settings, other._model.schema, other.stats_)
             try:
-                remaining = stats.subtract(others, self._is_decayed or other._is_decayed)
+                self._remove_statistics(settings, other._model.schema, other.stats_, other._is_decayed)
             except NeverSeenError as error:
                 raise ValueError(
                     f"The right model cannot be subtracted: {error}. Subtract only models that were merged into the "
                     "left one, or fitted to some of its rows."
                 ) from None
-            self._set_remaining(settings, schema, remaining, None)
 
     def decay(self, factor: float, prune: float | None = None) -> Self:
         """Multiply the weights of all rows so far by `factor`, so that later rows weigh more; returns the model itself.
@@ -212,6 +210,14 @@ class AlgebraMixin(StreamMixin):
                 f"These rows cannot be forgotten: {error}. Forget only rows that were fitted.{pruned}"
             ) from None
         self._set_remaining(settings, schema, remaining, kept)
+
+    def _remove_statistics(
+        self, settings: Settings, schema: Schema, removed: Stats, is_decayed: bool = False
+    ) -> None:
+        """Remove statistics with their own schema, in which other columns may sleep than in that of the model."""
+        schema, stats, _, removed = self._align_statistics(settings, schema, removed)
+        remaining = stats.subtract(removed, self._is_decayed or is_decayed)
+        self._set_remaining(settings, schema, remaining, None)
 
     def _set_remaining(self, settings: Settings, schema: Schema, stats: Stats, kept: KeptRows | None) -> None:
         """Set the statistics after a removal; without a row, the model is not fitted."""

@@ -121,14 +121,20 @@ class LearningMixin(AlgebraMixin, CalibratingMixin):
         array(['a', 'b', 'c'], dtype='<U1')
         """
         with self._unchanged_on_failure():
-            settings = self._checked_settings()
-            announced = self._announced_classes(classes, settings)
-            self._refuse_fixed_parameters()
-            rows = self._read_rows(settings, X, y, sample_weight, known="_model" in self.__dict__)
-            self._refuse_unannounced(rows.classes, announced)
-            self._add_rows(settings, rows, announced)
+            self._add_rows(*self._read_batch(X, y, classes, sample_weight))
             self._warn_after_em("partial_fit adds the statistics of labelled rows")
         return self
+
+    def _read_batch(
+        self, X: Any, y: Any, classes: Any, sample_weight: Any
+    ) -> tuple[Settings, TrainingRows, Labels | None]:
+        """Read a batch of rows; return the settings, the rows and the announced classes."""
+        settings = self._checked_settings()
+        announced = self._announced_classes(classes, settings)
+        self._refuse_fixed_parameters()
+        rows = self._read_rows(settings, X, y, sample_weight, known="_model" in self.__dict__)
+        self._refuse_unannounced(rows.classes, announced)
+        return settings, rows, announced
 
     def forget(self, X: Any, y: Any, sample_weight: Any = None, since: float | None = None) -> Self:
         """Remove training rows from the model; the result is the same as `fit` without these rows.
