@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import chain
 
 import numpy as np
 import pytest
@@ -40,11 +41,8 @@ def batch_of(kind, rng):
 
 
 def together(parts):
-    X = (
-        sum((x for x, _, _ in parts), [])
-        if isinstance(parts[0][0], list)
-        else np.vstack([x for x, _, _ in parts])
-    )
+    cells = [x for x, _, _ in parts]
+    X = list(chain(*cells)) if isinstance(cells[0], list) else np.vstack(cells)
     return X, np.concatenate([y for _, y, _ in parts]), np.concatenate([w for _, _, w in parts])
 
 
@@ -189,3 +187,93 @@ def test_a_short_walk_ends_at_the_fit_on_the_rows_that_remain(kind):
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_long_walk_ends_at_the_fit_on_the_rows_that_remain(kind, engine, scaled):
     run(kind, engine, scaled(10_000), checks=20)
+
+
+# Models with different classes, levels, vocabularies and anchors.
+
+
+def different(kind, seed, label, n=8):
+    """Rows of two classes, one of them `label`, with levels or words that other seeds do not have."""
+    rng = np.random.default_rng(seed)
+    y = np.where(rng.random(n) < 0.5, label, "a")
+    if kind in TEXTS:
+        words = rng.integers(0, 12, (n, 4)) + 8 * seed
+        return [" ".join(f"w{k}" for k in row) for row in words.tolist()], y
+    X = draw(kind, seed, n, 3, 0.0).X
+    if "categorical" in kind:
+        X = X + 2 * seed
+    return X, y
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("engine", ["native", pytest.param("array", marks=pytest.mark.slow)])
+def test_a_plus_b_minus_b_is_a(kind, engine):
+    rows = [different(kind, seed, label) for seed, label in ((1, "b"), (2, "c"), (3, "b"))]
+    with engines.using(engine):
+        one, two, three = models = [KINDS[kind]().fit(*part) for part in rows]
+        before = [list(counts_of(model)) for model in models]
+        whole = sum(models)
+        assert set(whole.classes_.tolist()) == set(np.concatenate([y for _, y in rows]).tolist())
+        for rest, truth in ((whole - three - two, one), (whole - one - three, two), ((one + two) - one, two)):
+            assert rest.classes_.tolist() == truth.classes_.tolist()
+            for mine, theirs in zip(counts_of(rest), counts_of(truth), strict=True):
+                np.testing.assert_array_equal(mine, theirs)
+            for name, mine in sums_of(rest).items():  # whole weights are exact, other sums nearly so
+                exact = "weight" in name and kind not in ("kernel-grid", "text-odds")  # shares of rows
+                np.testing.assert_allclose(
+                    mine, sums_of(truth)[name], rtol=0 if exact else 1e-9, atol=1e-9 * (not exact)
+                )
+            np.testing.assert_allclose(
+                rest.predict_log_proba(rows[0][0]), truth.predict_log_proba(rows[0][0]), rtol=1e-7, atol=1e-8
+            )
+        for model, counts in zip(models, before, strict=True):  # no operand has changed
+            for mine, theirs in zip(counts_of(model), counts, strict=True):
+                np.testing.assert_array_equal(mine, theirs)
+        with pytest.raises(ValueError, match="cannot be subtracted"):
+            one - whole
+
+
+@pytest.mark.parametrize(
+    "kind", ["gaussian", "table-gaussian", "table-lognormal", "table-kernel", "table-laplace"]
+)
+def test_models_about_distant_anchors(kind):
+    rng = np.random.default_rng(0)
+    near, far = rng.gamma(2.0, size=(50, 2)), 1e9 + rng.gamma(2.0, size=(50, 2))
+    # The classes differ, so that no sum mixes both.
+    one, two = KINDS[kind]().fit(near, ["a"] * 50), KINDS[kind]().fit(far, ["b"] * 50)
+    rest = (one + two).decay(0.5) - two.decay(0.5)
+    for name, mine in sums_of(rest).items():
+        np.testing.assert_allclose(mine, 0.5 * sums_of(one)[name], rtol=1e-13)
+    whole = one + KINDS[kind]().fit(far, ["b"] * 50)
+    np.testing.assert_allclose(
+        sums_of(whole - one)["weight"], sums_of(KINDS[kind]().fit(far, ["b"] * 50))["weight"], rtol=0
+    )
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_decay_to_nothing_leaves_the_classes(kind):
+    X, y = different(kind, 1, "b")
+    model = KINDS[kind]().fit(X, y).decay(0.0)
+    assert model.classes_.tolist() == ["a", "b"] and model.decay_factor_ == 0.0
+    np.testing.assert_allclose(model.predict_proba(X), 0.5)
+    more = different(kind, 2, "b")
+    truth = KINDS[kind]().fit(*more)
+    np.testing.assert_allclose(model.partial_fit(*more).predict_proba(X), truth.predict_proba(X), rtol=1e-12)
+    with pytest.raises(ValueError, match="Fit again"):
+        model.forget(*more, since=1.0)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_rows_that_have_faded_below_rounding_error_do_no_harm(kind):
+    X, y = different(kind, 1, "b")
+    model = KINDS[kind]().fit(X, y).decay(1e-30)
+    since = model.decay_factor_
+    model.partial_fit(X, y).forget(X, y, since=since)  # only the old rows remain, whose weight has been lost
+    if hasattr(model, "classes_"):
+        assert np.isfinite(model.predict_proba(X)).all()
+    model = KINDS[kind]().fit(X, y)
+    for _ in range(20):  # to 1e-400, which is no float
+        model.decay(1e-20)
+    np.testing.assert_allclose(model.predict_proba(X), 0.5)
+    model.partial_fit(X, y)
+    np.testing.assert_allclose(model.predict_proba(X), KINDS[kind]().fit(X, y).predict_proba(X), rtol=1e-9)

@@ -213,21 +213,25 @@ class Text(Candidate, Family):
 
     # Statistics of the weighted words that are not ignored, as those of a block of counts.
 
-    def word_weights(self, documents: Any, n: float) -> Floats:
-        """Weight of every word, given the number of documents (of n) that contain it; NaN for ignored words."""
+    def word_weights(self, documents: Any, n: float, rows: Any = None) -> Floats:
+        """Weight of every word, given the number of documents (of n) that contain it; NaN for ignored words.
+
+        If these numbers are decayed, `rows` has the whole numbers: a limit in documents is compared with them.
+        """
         if self.model.reader.whole_rows:
             return np.ones(len(documents))
+        rows, documents = documents if rows is None else rows, np.minimum(documents, n)  # decays are rounded
         low, high = (
-            limit if isinstance(limit, Integral) else limit * n for limit in (self.min_df, self.max_df)
+            rows - limit if isinstance(limit, Integral) else documents - limit * n
+            for limit in (self.min_df, self.max_df)
         )
-        use = (documents >= low) & (documents <= high) & (documents > 0)
+        use = (low >= 0) & (high <= 0) & (documents > 0)
         if self.max_features is not None and use.sum() > self.max_features:
             order = np.lexsort((np.arange(len(documents)), -np.where(use, documents, -1)))
             use[order[self.max_features :]] = False
         if not self.idf:
             return np.where(use, 1.0, np.nan)
-        # Decayed counts are rounded, so that a word of all documents may seem to be in more of them.
-        ratio = np.maximum(np.divide(n, documents, out=np.ones(len(documents)), where=use), 1.0)
+        ratio = np.divide(n, documents, out=np.ones(len(documents)), where=use)
         return np.where(use, np.log(ratio) ** self.idf, np.nan)
 
     def resolve(self, stats: Any, again: bool = False) -> Self:
@@ -236,7 +240,8 @@ class Text(Candidate, Family):
         if self.word_weight is None:
             documents = stats.decayed_documents_with_word.sum(axis=0)
             n = float(stats.decayed_documents.sum())
-            new = self.with_settings(word_weight=self.word_weights(documents, n))
+            rows = stats.documents_with_word.sum(axis=0)
+            new = self.with_settings(word_weight=self.word_weights(documents, n, rows))
         if np.isnan(new.weight_to_apply).all() or not _needs_resolving(new.model):
             return new
         model = new.model.resolve(new._counts(stats), again)
