@@ -28,12 +28,13 @@ from sunrise.model.settings import Settings, dict_of, pairs_of
 from sunrise.statistics.model import Stats
 
 #: Attributes that fit sets and that `_set_unfitted` deletes.
-_FITTED_STATE = (
+FITTED_STATE = (
     "stats_",
     "classes_",
     "_announced",
     "_kept",
     "_given_schema",
+    "_decay",
     "_model",
     "n_features_in_",
     "feature_names_in_",
@@ -138,7 +139,7 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
 
     def _set_unfitted(self) -> None:
         """Return to the state before fit."""
-        for name in _FITTED_STATE:
+        for name in FITTED_STATE:
             self.__dict__.pop(name, None)
 
     def _set_class_prior(self, prior: Any) -> None:

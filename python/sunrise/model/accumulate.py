@@ -54,6 +54,8 @@ class RowAccumulator:
     engine: Any = field(default_factory=engines.current, repr=False)
     #: True if level codes are dropped once they are counted: the table is large and is not needed again.
     releases_levels: bool = False
+    #: Decay of the rows since they were learned, which is part of their weights; None without decay.
+    decay: Floats | None = None
 
     @property
     def labelled(self) -> RowAccumulator:
@@ -66,7 +68,7 @@ class RowAccumulator:
 
     def accumulate(self, block: Block, terms: tuple[Term, ...], support: Support, names: Any = None) -> Any:
         """The statistics of the cells of a block."""
-        rows = Rows(self.codes, self.weight, len(self.classes), self.n_jobs)
+        rows = Rows(self.codes, self.weight, len(self.classes), self.n_jobs, self.decay)
         try:
             return block.statistics(self.engine, terms, support, rows)
         except _native.CellError as error:

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from sunrise._common.arrays import Codes, Floats, Integers, Mask, Positions
 from sunrise._common.stored import stored
-from sunrise.statistics.base import Additive, NeverSeenError, reindex_classes, subtract_observed
+from sunrise.statistics.base import NeverSeenError, reindex_classes, subtract_observed
+from sunrise.statistics.fading import FadingValues
 from sunrise.statistics.grids import Grid
 
 
@@ -55,6 +56,10 @@ class Run(NamedTuple):
         return Run._merge_equal(x[order], rows[order], weight[order])
 
     def __sub__(self, other: Run) -> Run:
+        return self.subtract(other)
+
+    def subtract(self, other: Run, decayed: bool = False) -> Run:
+        """Subtract other values; `decayed` says that weights have been decayed, see `subtract_observed`."""
         if len(other.x) == 0:
             return self
         at = self.positions(other.x)
@@ -62,7 +67,7 @@ class Run(NamedTuple):
             raise NeverSeenError(f"the value {other.x[np.argmax(at < 0)]:g} was never fitted")
         rows, weight = np.zeros_like(self.rows), np.zeros_like(self.observed_weight)
         rows[at], weight[at] = other.rows, other.observed_weight
-        rows, weight = subtract_observed(self, Run(self.x, rows, weight))
+        rows, weight = subtract_observed(self, Run(self.x, rows, weight), decayed)
         keep = rows > 0
         return Run(self.x[keep], rows[keep], weight[keep])
 
@@ -97,7 +102,7 @@ class Run(NamedTuple):
 
 @stored("values")
 @dataclass(frozen=True, eq=False)
-class Values(Additive):
+class Values(FadingValues):
     """Distinct values of every class and column, and their frequencies.
 
     `rows` and `observed_weight` are the number and the weight of the observed cells, `sizes` the number of distinct
@@ -280,8 +285,12 @@ class Values(Additive):
             other, Run.__add__, self.rows + other.rows, self.observed_weight + other.observed_weight
         )
 
-    def __sub__(self, other: Values) -> Values:
-        return self._combine(other, Run.__sub__, *subtract_observed(self, other))
+    def subtract(self, other: Values, decayed: bool = False) -> Values:
+        """Subtract other values; `decayed` says that weights have been decayed, see `subtract_observed`."""
+        rest = self._combine(
+            other, partial(Run.subtract, decayed=decayed), *subtract_observed(self, other, decayed)
+        )
+        return rest.with_rows_of_values(self._is_shared) if decayed else rest
 
     def scaled(self, factor: Floats) -> Values:
         """Multiply the weight of every class by its factor; factor 0 empties the class."""
