@@ -32,8 +32,8 @@ ORDER = {
     "smoothing priors pseudo_row categorical binned bernoulli beta exponential gamma gaussian geometric kernel laplace "
     "lognormal multinomial negative_binomial poisson vonmises zero_inflated_poisson complement odds "
     "dirichlet_multinomial text",
-    "model": "settings schema calibration_weights class_prior accumulate record fitted compression suppression "
-    "encode_rows score",
+    "model": "settings choice given_families schema calibration_weights class_prior accumulate record fitted "
+    "compression suppression encode_rows score",
     "inference": "scores left_out_blocks leave_one_out held_out folds optimise score_blocks column_weights temperature "
     "calibration em_report em decisions explain intervals linear_form posteriors sampling",
     "selection": "rules density distinct row_scores decide by_score choose waking duplicates mutual_information",

@@ -50,9 +50,14 @@ def test_prune_is_a_weight():
 def test_models_that_cannot_be_updated_do_not_decay():
     with pytest.raises(ValueError, match="made from parameters"):
         sr.GaussianNB.from_parameters([[0.0]], [[1.0]], classes=["only"]).decay(0.5)
+
+
+def test_a_compressed_model_decays():
     x = np.linspace(0.0, 1.0, 500)[:, None]
-    with pytest.raises(ValueError, match="compressed"):
-        sr.KernelNB().fit(x, x[:, 0] > 0.5).compress().decay(0.5)
+    model = sr.KernelNB().fit(x, x[:, 0] > 0.5).compress()
+    before = model.predict_proba(x)
+    np.testing.assert_allclose(model.decay(0.5).class_count_, [125.0, 125.0])
+    np.testing.assert_allclose(model.predict_proba(x), before, atol=0.02)  # the pooled density weighs more
 
 
 def test_merged_models_keep_the_factor_of_the_left_one():

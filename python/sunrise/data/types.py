@@ -49,10 +49,10 @@ class ColumnType:
             return self
         categories = {name: cell for name, cell in self.categories.items() if name in kept}
         # The type of an Enum lists its categories.
-        is_listed = hasattr(self.dtype, "categories")
+        is_listed = isinstance(self.dtype, tuple) and self.dtype[0] == "Enum"
         return replace(
             self,
-            dtype=type(self.dtype)(list(categories.values())) if is_listed else self.dtype,
+            dtype=("Enum", tuple(categories.values())) if is_listed else self.dtype,
             categories=categories,
         )
 

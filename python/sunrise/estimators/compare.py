@@ -11,8 +11,10 @@ from sunrise._common import labels
 from sunrise._common.arrays import Floats, Labels
 from sunrise.data import write
 from sunrise.families.capabilities import Continuous, Discrete, Documents
+from sunrise.model.choice import Choice
 from sunrise.model.fitted import FittedModel
-from sunrise.model.schema import Choice, Schema, named_family
+from sunrise.model.given_families import named_family
+from sunrise.model.schema import Schema
 from sunrise.model.settings import Settings
 from sunrise.selection.mutual_information import divergence, entropy_bits
 from sunrise.selection.waking import wake_with

@@ -27,7 +27,9 @@ from sunrise.inference.em import LabelledRows, SemiSupervised
 from sunrise.inference.em_report import Em, Progress
 from sunrise.inference.folds import weighted_folds
 from sunrise.model.accumulate import RowAccumulator
-from sunrise.model.schema import Choice, Schema, named_family
+from sunrise.model.choice import Choice
+from sunrise.model.given_families import named_family
+from sunrise.model.schema import Schema
 from sunrise.model.settings import Settings
 from sunrise.selection.choose import choose_families, warn_without_columns
 from sunrise.selection.duplicates import ColumnSample, describe_new_pairs

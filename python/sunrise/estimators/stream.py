@@ -24,7 +24,9 @@ from sunrise.data.kept_rows import KeptRows
 from sunrise.estimators.base import Estimator
 from sunrise.estimators.training_rows import TrainingRows
 from sunrise.model.accumulate import RowAccumulator
-from sunrise.model.schema import Choice, Schema, given_choices, named_family
+from sunrise.model.choice import Choice
+from sunrise.model.given_families import given_choices, named_family
+from sunrise.model.schema import Schema
 from sunrise.model.settings import Settings
 from sunrise.selection.waking import speaking_columns, wake_columns
 from sunrise.statistics.base import NeverSeenError

@@ -18,7 +18,8 @@ from sunrise.data.frame import Frame
 from sunrise.families.base import Family
 from sunrise.families.cells import tolerant
 from sunrise.families.readers import plain_levels
-from sunrise.model.schema import Choice, Part, Schema
+from sunrise.model.choice import Choice, Part
+from sunrise.model.schema import Schema
 from sunrise.statistics.counts import Counts
 from sunrise.statistics.model import Stats
 from sunrise.statistics.support import LEVELS, Support

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from sunrise.families.capabilities import HasRareLevels
-from sunrise.model.schema import Choice, Schema
+from sunrise.model.choice import Choice
+from sunrise.model.schema import Schema
 from sunrise.statistics.model import Stats
 
 
