@@ -68,6 +68,10 @@ def _stream() -> sr.NaiveBayes:
     return model.partial_fit(part, Y[:40], classes=["maybe", "no", "yes", "never"])
 
 
+def _decayed() -> sr.NaiveBayes:
+    return sr.NaiveBayes({"words": "text"}).fit(table(), Y).decay(0.7, prune=0.8)
+
+
 def _with_prior() -> sr.NaiveBayes:
     model = sr.NaiveBayes({"words": None}).fit(table(), Y)
     model.class_prior_ = [0.2, 0.3, 0.5]
@@ -110,6 +114,10 @@ SPECIAL = {
     "default": lambda: (sr.NaiveBayes().fit(table(), Y), table()),
     "default without text": lambda: (sr.NaiveBayes({"words": None}).fit(table(), Y), table()),
     "stream": lambda: (_stream(), table()),
+    "decayed": lambda: (_decayed(), table()),
+    "decayed stream": lambda: (_stream().decay(0.7), table()),
+    "compressed": lambda: (_pairs().compress(), {**table(), "more": table()["count"]}),
+    "suppressed": lambda: (sr.NaiveBayes().fit(table(), Y).suppress(3), table()),
     "class prior": lambda: (_with_prior(), table()),
     "em": lambda: (_semi_supervised(), table()),
     "dates": lambda: (_dates(), table()),

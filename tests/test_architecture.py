@@ -21,26 +21,28 @@ PACKAGE = ROOT / "python" / "sunrise"
 #: modules to its left.
 ORDER = {
     "_common": "arrays lazy stored threads warnings labels",
-    "statistics": "terms support deferred base sums moments counts empirical words bursts model",
+    "statistics": "terms bounds grids support deferred base sums moments counts fading empirical words bursts model",
     "numerics": "special conjugate normal_inverse_gamma evidence quadrature bandwidth bin_edges polya",
     "forms": "base linear table pointwise polya distance rising removal kernel_density kernel_removal kernel_draws",
     "data": "errors levels profile weights column join findings blocks columns types frame row_hash write align labels "
     "kept_rows",
     "text": "alphabet texts vocabulary counter hashed",
     "engines": "array_words array native_weights pieces native",
-    "families": "left_out counts_left_out cells record_cells readers text_reader capabilities base smoothing priors "
-    "pseudo_row categorical binned bernoulli beta exponential gamma gaussian geometric kernel laplace lognormal "
-    "multinomial negative_binomial poisson vonmises zero_inflated_poisson complement odds dirichlet_multinomial text",
-    "model": "settings schema calibration_weights class_prior accumulate record fitted encode_rows score",
+    "families": "left_out counts_left_out cells record_cells readers text_reader capabilities base kept_values "
+    "smoothing priors pseudo_row categorical binned bernoulli beta exponential gamma gaussian geometric kernel laplace "
+    "lognormal multinomial negative_binomial poisson vonmises zero_inflated_poisson complement odds "
+    "dirichlet_multinomial text",
+    "model": "settings choice given_families schema calibration_weights class_prior accumulate record fitted "
+    "compression suppression encode_rows score",
     "inference": "scores left_out_blocks leave_one_out held_out folds optimise score_blocks column_weights temperature "
     "calibration em_report em decisions explain intervals linear_form posteriors sampling",
     "selection": "rules density distinct row_scores decide by_score choose waking duplicates mutual_information",
     "store": "errors container packing classes values files state inspect accumulator",
     "streams": "source sample",
     "estimators": "base constraints fitted_attribute given_parameters mixed_parameters training_rows calibrating "
-    "stream source_fit learning prediction reliability generative display summary words saving naive_bayes "
-    "single_family bernoulli_nb categorical_nb complement_nb dirichlet_multinomial_nb gaussian_nb kernel_nb multinomial_nb "
-    "poisson_nb text_nb selector",
+    "stream source_fit algebra learning prediction reliability generative privacy display summary words saving "
+    "naive_bayes single_family bernoulli_nb categorical_nb complement_nb dirichlet_multinomial_nb gaussian_nb kernel_nb "
+    "multinomial_nb poisson_nb text_nb selector window compare",
     "datasets": "",
     "plots": "densities",
     "demo": "",
@@ -138,6 +140,7 @@ SHARED = {
     "capabilities",
     "counts_left_out",
     "cells",
+    "kept_values",
     "left_out",
     "priors",
     "pseudo_row",
@@ -177,7 +180,7 @@ def methods() -> list[tuple[str, str]]:
     return [
         (path.name, node.name)
         for path in PACKAGE.rglob("*.py")
-        if path.name != "selector.py"  # a selector fits a model, it is not one
+        if path.name not in ("selector.py", "window.py")  # they fit a model, they are none
         for node in ast.walk(ast.parse(path.read_text()))
         if isinstance(node, ast.FunctionDef)
     ]
@@ -185,7 +188,8 @@ def methods() -> list[tuple[str, str]]:
 
 def test_there_is_one_fit_and_one_predict():
     for file, names in {
-        "learning.py": ("fit", "partial_fit", "forget", "merge"),
+        "learning.py": ("fit", "partial_fit", "forget"),
+        "algebra.py": ("merge", "decay"),
         "prediction.py": ("predict", "predict_proba", "to_linear", "explain"),
     }.items():
         for name in names:

@@ -19,8 +19,10 @@ if TYPE_CHECKING:
     from sunrise import text as text
     from sunrise._common.warnings import *
     from sunrise.estimators import *
+    from sunrise.estimators.compare import *
     from sunrise.estimators.saving import *
     from sunrise.estimators.selector import *
+    from sunrise.estimators.window import *
     from sunrise.families import *
     from sunrise.store.accumulator import *
     from sunrise.store.errors import *
@@ -31,7 +33,7 @@ if TYPE_CHECKING:
 #: Where public names are looked for, in this order: modules that import little come first.
 _PUBLIC = (
     *("_common.warnings", "store.errors", "store.inspect", "store.accumulator", "families"),
-    *("estimators", "estimators.saving", "estimators.selector"),
+    *("estimators", "estimators.saving", "estimators.window", "estimators.compare", "estimators.selector"),
 )
 _SUBMODULES = ("datasets", "engines", "plots", "text")
 

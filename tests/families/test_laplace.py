@@ -38,7 +38,9 @@ def test_removing_a_cell_is_a_median_of_the_others():
         x = np.round(RNG.normal(size=RNG.integers(2, 12)), 1)
         w = RNG.integers(1, 4, len(x)).astype(float)
         run = Run.of(x, w)
-        median, deviation, n = median_and_deviation(run, x, w)
+        median, deviation, n = median_and_deviation(
+            run, np.stack([x, x], axis=1), np.stack([w, 0.0 * w], axis=1)
+        )
         for i in range(len(x)):
             rest = np.repeat(np.delete(x, i), np.delete(w, i).astype(int))
             assert median[i] == lower_median(rest)

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+import sunrise
 from plain import NaiveBayes
 from sklearn.model_selection import StratifiedKFold
 from sunrise import DuplicateColumnsWarning
@@ -166,6 +167,19 @@ def test_columns_that_say_the_same_are_warned_of(find_data: Find, name: str) -> 
         NaiveBayes().fit(X, y)
     if name == "credit-approval":
         NaiveBayes(calibrate="columns").fit(X, y)  # which is the remedy
+
+
+@twins_are_known
+@pytest.mark.filterwarnings("ignore::sunrise.UnseenLevelsWarning")
+@every_table
+def test_compress_changes_no_prediction_by_much(find_data: Find, name: str) -> None:
+    X, y = read_pandas(find_data, schema()[name])
+    test = np.arange(len(X)) % 3 == 0
+    model = sunrise.NaiveBayes().fit(X[~test], y[~test])
+    before, accuracy = model.predict_proba(X[test]), model.score(X[test], y[test])
+    model.compress()
+    assert np.abs(model.predict_proba(X[test]) - before).max() < 0.002
+    assert abs(model.score(X[test], y[test]) - accuracy) < 1e-3
 
 
 @twins_are_known

@@ -92,7 +92,7 @@ def test_a_loaded_model_learns_on(name, tmp_path):
         one.partial_fit(rows, y)
     same(model, loaded, rows)
     for one in (model, loaded):
-        one.forget(rows, y)
+        one.forget(rows, y, since=one.decay_factor_)
     same(model, loaded, rows)
     same(model + model, loaded + loaded, rows)
 

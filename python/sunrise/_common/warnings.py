@@ -16,6 +16,7 @@ __all__ = [
     "NoDensityWarning",
     "NoWordsWarning",
     "NotConvergedWarning",
+    "RareClassesWarning",
     "StaleCalibrationWarning",
     "UnlabelledRowsWarning",
     "UnseenLevelsWarning",
@@ -106,6 +107,13 @@ class NotConvergedWarning(UserWarning):
     """The maximum likelihood fit of a Dirichlet-multinomial reached `max_iter` before it converged.
 
     Silence it with `warnings.filterwarnings("ignore", category=sunrise.NotConvergedWarning)`.
+    """
+
+
+class RareClassesWarning(UserWarning):
+    """`suppress` removes rare levels and words, but no class: a class of few rows still describes these rows.
+
+    Silence it with `warnings.filterwarnings("ignore", category=sunrise.RareClassesWarning)`.
     """
 
 

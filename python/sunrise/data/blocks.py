@@ -49,6 +49,8 @@ class Rows(NamedTuple):
     weight: Floats | None
     n_classes: int
     n_jobs: int | None
+    #: Decay of the rows since they were learned, which is part of their weights; None without decay.
+    decay: Floats | None = None
 
 
 class Block(Protocol):
@@ -312,7 +314,13 @@ class WordsBlock(SparseBlock):
         documents, sums = engine.documents(self, rows.codes, weight, rows.n_classes, n_threads)
         vocabulary = self.vocabulary  # the lambda must not keep the cells alive
         # Most models never need a hundred thousand words as strings, so the strings are created at the first use.
-        return Words.of(lambda: vocabulary.words, documents, sums).with_vocabulary(vocabulary)
+        words = Words.of(lambda: vocabulary.words, documents, sums)
+        if rows.decay is not None:
+            present = replace(self, data=np.ones(len(self.data)))
+            decay = np.where(weight > 0, rows.decay, 0.0)
+            decayed = engine.documents(present, rows.codes, decay, rows.n_classes, n_threads)[1]
+            words = replace(words, decayed_rows=decayed)
+        return words.with_vocabulary(vocabulary)
 
     @cached_property
     def _transposed(self) -> Any:

@@ -31,12 +31,16 @@ class RowsOfBatch:
     classes: Labels
     codes: Codes
     weight: Floats | None
+    #: Decay of the rows since they were learned, which is part of their weights; None without decay.
+    decay: Floats | None = None
 
     @classmethod
-    def of(cls, cells: Any, classes: Labels, codes: Codes, weight: Floats | None) -> RowsOfBatch:
+    def of(
+        cls, cells: Any, classes: Labels, codes: Codes, weight: Floats | None, decay: Floats | None
+    ) -> RowsOfBatch:
         """Return rows with the classes that they have; other classes are dropped."""
         used, position = np.unique(codes, return_inverse=True)
-        return cls(cells, classes[used], position.astype(np.int32), weight)
+        return cls(cells, classes[used], position.astype(np.int32), weight, decay)
 
     @property
     def n_rows(self) -> int:
@@ -84,6 +88,7 @@ class KeptRows:
         codes: Codes,
         weight: Floats | None,
         unread: frozenset[int] = frozenset(),
+        decay: Floats | None = None,
     ) -> KeptRows:
         """Copy rows. The columns at the positions `unread` are not read: their cells count as missing."""
         rows = np.arange(table.n_rows) if weight is None else np.flatnonzero(weight > 0)
@@ -99,7 +104,8 @@ class KeptRows:
                 Column(name, "empty", len(rows)) if j in unread else _copy_rows(table.read(j), rows)
                 for j, name in enumerate(table.names)
             )
-        part = RowsOfBatch.of(cells, classes, codes[rows], None if weight is None else weight[rows])
+        weight, decay = (None if a is None else a[rows] for a in (weight, decay))
+        part = RowsOfBatch.of(cells, classes, codes[rows], weight, decay)
         return cls(table.names, table.is_named, table.library, label, (part,))
 
     @property
@@ -125,9 +131,11 @@ class KeptRows:
         for part in parts[1:]:
             classes = labels.union(classes, part.classes)
         codes = [labels.locate(classes, part.classes).astype(np.int32)[part.codes] for part in parts]
-        weight = None
+        weight = decay = None
         if any(part.weight is not None for part in parts):
-            weight = np.concatenate([_weights(part) for part in parts])
+            weight = np.concatenate([_ones_or(part.weight, part) for part in parts])
+        if any(part.decay is not None for part in parts):
+            decay = np.concatenate([_ones_or(part.decay, part) for part in parts])
         cells: Any
         if any(is_sparse(part.cells) for part in parts):
             cells = sparse.csr_array(sparse.vstack([_as_sparse(part) for part in parts]))
@@ -135,7 +143,7 @@ class KeptRows:
             cells = np.concatenate([part.cells for part in parts])
         else:
             cells = tuple(map(join_columns, zip(*(part.columns for part in parts), strict=True)))
-        return RowsOfBatch(cells, classes, np.concatenate(codes), weight)
+        return RowsOfBatch(cells, classes, np.concatenate(codes), weight, decay)
 
     @property
     def joined(self) -> KeptRows:
@@ -160,18 +168,30 @@ class KeptRows:
         gone = [places[key].pop() if places[key] else -1 for key in keys[n:]]
         if -1 in gone:
             return None
-        return self.select(np.delete(np.arange(n), gone))
+        return self.select_rows(np.delete(np.arange(n), gone))
 
-    def select(self, rows: Positions) -> KeptRows:
-        """Return some of the rows."""
+    def decayed(self, factor: float, least: float) -> KeptRows:
+        """Return the rows with their weights multiplied by a factor; rows that weigh less than `least` leave."""
+        parts = tuple(
+            replace(
+                part, weight=factor * _ones_or(part.weight, part), decay=factor * _ones_or(part.decay, part)
+            )
+            for part in self.parts
+        )
+        kept = replace(self, parts=parts)
+        light = np.concatenate([_ones_or(part.weight, part) for part in parts]) < least
+        return kept.select_rows(np.flatnonzero(~light)) if light.any() else kept
+
+    def select_rows(self, rows: Positions) -> KeptRows:
+        """Return some of the rows, given by their positions."""
         whole = self.whole
         cells = (
             tuple(take_rows(column, rows) for column in whole.cells)
             if isinstance(whole.cells, tuple)
             else whole.cells[rows]
         )
-        weight = None if whole.weight is None else whole.weight[rows]
-        return replace(self, parts=(RowsOfBatch.of(cells, whole.classes, whole.codes[rows], weight),))
+        weight, decay = (None if a is None else a[rows] for a in (whole.weight, whole.decay))
+        return replace(self, parts=(RowsOfBatch.of(cells, whole.classes, whole.codes[rows], weight, decay),))
 
 
 def _copy_rows(column: Column, rows: Positions) -> Column:
@@ -182,8 +202,8 @@ def _copy_rows(column: Column, rows: Positions) -> Column:
     return copied
 
 
-def _weights(part: RowsOfBatch) -> Floats:
-    return np.ones(part.n_rows) if part.weight is None else part.weight
+def _ones_or(weight: Floats | None, part: RowsOfBatch) -> Floats:
+    return np.ones(part.n_rows) if weight is None else weight
 
 
 def _as_sparse(part: RowsOfBatch) -> Any:
@@ -195,7 +215,12 @@ def _as_sparse(part: RowsOfBatch) -> Any:
 
 def _row_keys(part: RowsOfBatch, absent: frozenset[int]) -> list[Any]:
     """Return a key for every row: equal keys mean equal cells, labels and weights."""
-    own = list(zip(part.codes.tolist(), _weights(part).tolist(), strict=True))
+    weight: Any = _ones_or(part.weight, part)
+    if (
+        part.decay is not None
+    ):  # decayed weights are rounded: logarithms with single precision agree nevertheless
+        weight = np.log(np.stack([weight, part.decay], axis=1)).astype(np.float32).view(np.int64)[:, 0]
+    own = list(zip(part.codes.tolist(), weight.tolist(), strict=True))
     if is_sparse(part.cells):
         matrix = part.cells.copy()
         matrix.eliminate_zeros()

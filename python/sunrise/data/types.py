@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import datetime
 import re
-from dataclasses import dataclass
+from collections.abc import Collection
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -41,6 +42,19 @@ class ColumnType:
             return x
         low, high = max(self.integers[0], np.ceil(lowest)), min(self.integers[1], np.floor(highest))
         return np.clip(np.rint(x), low, high)
+
+    def select_categories(self, kept: Collection[str]) -> ColumnType:
+        """Return the type with only some of its declared categories, by level name."""
+        if self.categories is None or all(name in kept for name in self.categories):
+            return self
+        categories = {name: cell for name, cell in self.categories.items() if name in kept}
+        # The type of an Enum lists its categories.
+        is_listed = isinstance(self.dtype, tuple) and self.dtype[0] == "Enum"
+        return replace(
+            self,
+            dtype=("Enum", tuple(categories.values())) if is_listed else self.dtype,
+            categories=categories,
+        )
 
     def to_cells(self, cells: list[Any]) -> list[Any]:
         """Turn level names into categories, and seconds into durations."""

@@ -75,7 +75,7 @@ def accumulate(
     if VALUE in terms:
         rows = np.flatnonzero((codes >= 0) & (True if weight is None else weight > 0))
         row_weight = None if weight is None else weight[rows]
-        return Values.of(numbers(block, support, rows), codes[rows], row_weight, n_classes, support.grid)
+        return Values.of(numbers(block, support, rows), codes[rows], row_weight, n_classes, support.grids)
     member = membership(codes, weight, n_classes)
     present = np.flatnonzero(member.any(axis=0))
     member, x = member[:, present], read(block, support, present)

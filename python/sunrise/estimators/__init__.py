@@ -1,7 +1,8 @@
 """Estimators: `NaiveBayes` for tables with mixed column types, and one scikit-learn estimator per single family.
 
-`learning.py` contains the only fit, partial_fit, forget and merge of the library, `prediction.py` the only predict. The
-single-family estimators inherit these methods and add a constructor, fitted attributes and `from_parameters`.
+`learning.py` contains the only fit, partial_fit and forget of the library, `algebra.py` the only merge and decay,
+`prediction.py` the only predict. The single-family estimators inherit these methods and add a constructor, fitted
+attributes and `from_parameters`.
 """
 
 from sunrise.estimators.bernoulli_nb import BernoulliNB

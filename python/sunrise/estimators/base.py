@@ -28,12 +28,13 @@ from sunrise.model.settings import Settings, dict_of, pairs_of
 from sunrise.statistics.model import Stats
 
 #: Attributes that fit sets and that `_set_unfitted` deletes.
-_FITTED_STATE = (
+FITTED_STATE = (
     "stats_",
     "classes_",
     "_announced",
     "_kept",
     "_given_schema",
+    "_decay",
     "_model",
     "n_features_in_",
     "feature_names_in_",
@@ -138,7 +139,7 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
 
     def _set_unfitted(self) -> None:
         """Return to the state before fit."""
-        for name in _FITTED_STATE:
+        for name in FITTED_STATE:
             self.__dict__.pop(name, None)
 
     def _set_class_prior(self, prior: Any) -> None:
@@ -192,17 +193,6 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
                 f"This {type(self).__name__} was made from parameters without rows=, so it cannot be updated or "
                 "merged. Pass from_parameters(..., rows=), the number of training rows that the parameters are worth."
             )
-        if "_model" not in self.__dict__:
-            return
-        for part, block in zip(self._model.parts, self.stats_.blocks, strict=True):
-            if getattr(block, "is_compressed", False):
-                name = self._columns()[part.columns[0]]
-                raise ValueError(
-                    f"This {type(self).__name__} is compressed: column {name!r} no longer has its training values, so "
-                    "the model cannot be updated, merged or scored by leave-one-out. Do this "
-                    "before compress(), or give the column the family Kernel(grid=(low, high, cells)), which has a "
-                    "fixed size and can be updated."
-                )
 
     def _warn_after_em(self, update: str) -> None:
         """Warn that an update does not run EM again; `update` says what it does to the statistics."""

@@ -19,9 +19,10 @@ from sunrise.inference.calibration import Calibrated, calibrate
 from sunrise.inference.folds import hashes_of_table, weighted_folds
 from sunrise.inference.held_out import HeldOut
 from sunrise.inference.leave_one_out import LeaveOneOut
+from sunrise.model.choice import Choice
 from sunrise.model.encode_rows import encode_rows
 from sunrise.model.fitted import FittedModel
-from sunrise.model.schema import Choice, Schema
+from sunrise.model.schema import Schema
 from sunrise.model.settings import Settings
 from sunrise.statistics.model import Stats
 

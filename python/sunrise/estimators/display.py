@@ -13,9 +13,9 @@ import numpy as np
 
 from sunrise._common.arrays import Floats
 from sunrise.data.levels import escape_newlines
-from sunrise.families.capabilities import KeepsValues
+from sunrise.families.kept_values import KeepsValues
 from sunrise.model.fitted import FittedModel
-from sunrise.model.schema import given_choices
+from sunrise.model.given_families import given_choices
 from sunrise.selection.waking import reasons_asleep
 from sunrise.statistics.model import Stats
 

@@ -1,4 +1,4 @@
-"""Methods of a generative model: class priors, decisions, densities, sampling, selection, compression."""
+"""Methods of a generative model: class priors, decisions, densities, sampling, selection."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ from sunrise.data import write
 from sunrise.data.frame import is_single
 from sunrise.engines import array
 from sunrise.estimators.prediction import PredictionMixin
-from sunrise.families.capabilities import KeepsValues
 from sunrise.inference.decisions import decisions
 from sunrise.inference.sampling import sample_rows
 from sunrise.model.fitted import FittedModel
@@ -209,51 +208,14 @@ class GenerativeMixin(PredictionMixin):
         new.__dict__.pop("_kept", None)  # selecting decides which columns are used
         return new
 
-    def compress(self) -> Self:
-        """Replace training values inside the model by few points, and return the model itself.
-
-        Kernel densities and Laplace columns keep all distinct training values; `families_` says how many. After
-        `compress` a kernel density is a table of points with weights: a density changes by less than 1e-4 of the height
-        of one of its kernels. The parameters of Laplace columns do not change. Other columns keep sums and counts only,
-        and a model without such columns is not changed at all.
-
-        A compressed model predicts, explains, samples and selects columns as before. It refuses `partial_fit`,
-        `forget`, `merge` and leave-one-out, which need the training values. The points are not anonymous: the density
-        of a model shows where single training values lie, compressed or not.
-
-        >>> from sunrise import KernelNB
-        >>> x = np.linspace(0.0, 1.0, 1000)[:, None]
-        >>> model = KernelNB().fit(x, x[:, 0] > 0.5)
-        >>> model.compress().families_["x0"]["reason"]
-        'given for all columns; keeps 60 points of a density'
-        """
-        self._require_fitted()
-        model = self._model
-        stats = self.stats_.reindexed(model.classes)
-        pairs = zip(model.parts, stats.blocks, strict=True)
-        blocks = tuple(
-            part.family.compress(block) if isinstance(part.family, KeepsValues) else block
-            for part, block in pairs
-        )
-        if all(new is old for new, old in zip(blocks, stats.blocks, strict=True)):
-            return self
-        score, prior = self.__dict__.get("loo_score_"), model.class_prior
-        self._set_state(model.settings, model.schema, replace(stats, blocks=blocks), self._announced)
-        if not np.array_equal(prior, self._model.class_prior):
-            self._set_class_prior(prior)
-        if model.calibration is not None:
-            self._set_calibration(model.calibration)
-        if score is not None:
-            self.__dict__["loo_score_"] = score
-        return self
-
     def _restrict_to(self, keep: Positions, bits: Floats) -> None:
         """Restrict this estimator to the columns in `keep`."""
         model, stats = self._model, self.stats_
         if model.schema.is_matrix and not model.schema.is_named:
             schema, blocks = model.schema.select_columns(keep, stats.blocks)
             self.__dict__["n_features_in_"] = len(keep)
-            self.families = schema.parts[0].family
+            family = schema.parts[0].family
+            self.families = family.reader.unlearned(family)  # the schema has the grids of the columns
         else:
             selected = set(keep.tolist())
             dropped = {

@@ -18,7 +18,7 @@ class KernelNB(SingleFamilyEstimator):
 
     The density of all classes together is mixed in with the weight of one row, so that no class is impossible. X is a
     dense or sparse matrix. Missing cells (NaN) are skipped in fit and in predict. The model stores all training values,
-    unless `grid` is given, or until `compress` replaces them by few points.
+    unless `grid` is given, or until `compress` replaces them by weights on grids.
 
     Parameters
     ----------

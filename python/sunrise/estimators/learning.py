@@ -1,4 +1,4 @@
-"""Learning: the only fit, partial_fit, forget and merge of the library.
+"""Learning: the only fit, partial_fit and forget of the library.
 
 All of them read a table once, accumulate its statistics, and add them to or subtract them from the statistics so far.
 """
@@ -19,6 +19,7 @@ from sunrise.data.errors import refuse_no_rows
 from sunrise.data.frame import Frame, frame_of
 from sunrise.data.labels import MissingLabelError, encode_labels, encode_partial_labels, separate_labels
 from sunrise.data.weights import weights
+from sunrise.estimators.algebra import AlgebraMixin
 from sunrise.estimators.calibrating import CalibratingMixin
 from sunrise.estimators.source_fit import SourceMixin
 from sunrise.estimators.training_rows import TrainingRows
@@ -27,12 +28,13 @@ from sunrise.inference.em import LabelledRows, SemiSupervised
 from sunrise.inference.em_report import Em, Progress
 from sunrise.inference.folds import weighted_folds
 from sunrise.model.accumulate import RowAccumulator
-from sunrise.model.schema import Choice, Schema, named_family
+from sunrise.model.choice import Choice
+from sunrise.model.given_families import named_family
+from sunrise.model.schema import Schema
 from sunrise.model.settings import Settings
 from sunrise.selection.choose import choose_families, warn_without_columns
 from sunrise.selection.duplicates import ColumnSample, describe_new_pairs
 from sunrise.selection.rules import choose_for_sparse
-from sunrise.statistics.base import NeverSeenError
 from sunrise.statistics.model import Stats
 from sunrise.streams.source import source_of
 
@@ -40,8 +42,8 @@ from sunrise.streams.source import source_of
 LARGE = 1 << 17
 
 
-class LearningMixin(SourceMixin, CalibratingMixin):
-    """fit, partial_fit, forget and merge."""
+class LearningMixin(AlgebraMixin, SourceMixin, CalibratingMixin):
+    """fit, partial_fit and forget."""
 
     em_: Em
     verbose: bool
@@ -66,6 +68,7 @@ class LearningMixin(SourceMixin, CalibratingMixin):
                 self._fit_source(settings, source, y, sample_weight)
                 return self
             rows = self._read_rows(settings, X, y, sample_weight, fitting=True)
+            self.__dict__.pop("_decay", None)
             self._fit_rows(settings, rows, find_duplicates=True)
             warn_without_columns(self._model.schema, rows.table.n_rows)
         return self
@@ -127,90 +130,44 @@ class LearningMixin(SourceMixin, CalibratingMixin):
         array(['a', 'b', 'c'], dtype='<U1')
         """
         with self._unchanged_on_failure():
-            settings = self._checked_settings()
-            announced = self._announced_classes(classes, settings)
-            self._refuse_fixed_parameters()
-            rows = self._read_rows(settings, X, y, sample_weight, known="_model" in self.__dict__)
-            self._refuse_unannounced(rows.classes, announced)
-            self._add_rows(settings, rows, announced)
+            self._add_rows(*self._read_batch(X, y, classes, sample_weight))
             self._warn_after_em("partial_fit adds the statistics of labelled rows")
         return self
 
-    def forget(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def _read_batch(
+        self, X: Any, y: Any, classes: Any, sample_weight: Any
+    ) -> tuple[Settings, TrainingRows, Labels | None]:
+        """Read a batch of rows; return the settings, the rows and the announced classes."""
+        settings = self._checked_settings()
+        announced = self._announced_classes(classes, settings)
+        self._refuse_fixed_parameters()
+        rows = self._read_rows(settings, X, y, sample_weight, known="_model" in self.__dict__)
+        self._refuse_unannounced(rows.classes, announced)
+        return settings, rows, announced
+
+    def forget(self, X: Any, y: Any, sample_weight: Any = None, since: float | None = None) -> Self:
         """Remove training rows from the model; the result is the same as `fit` without these rows.
+
+        After `decay`, pass `since`, the value of `decay_factor_` when the rows were learned: the rows weigh
+        `decay_factor_ / since` of their weights by now, and `forget` removes exactly that.
 
         >>> from sunrise import BernoulliNB
         >>> model = BernoulliNB().fit([[0], [1], [1]], ["a", "b", "b"]).forget([[1]], ["b"])
         >>> model.class_count_
         array([1., 1.])
+        >>> model.decay(0.5).forget([[1]], ["b"], since=1.0).class_count_
+        array([0.5])
         """
         self._require_fitted()
         with self._unchanged_on_failure():
             settings = self._checked_settings()
-            schema, previous = self._current_state(settings)
+            factor = self._decay_since(since)
+            state = self._current_state(settings)
             self._refuse_fixed_parameters()
             rows = self._read_rows(settings, X, y, sample_weight, known=True)
-            kept = None
-            try:
-                if "_kept" in self.__dict__:
-                    kept = self._forget_kept(settings, rows, schema)
-                table = align(rows.table, schema, type(self).__name__)
-                remaining = previous - rows.accumulator.table(table, schema)
-            except NeverSeenError as error:
-                raise ValueError(
-                    f"These rows cannot be forgotten: {error}. Forget only rows that were fitted."
-                ) from None
-            if remaining.rows.any():
-                announced = self._announced
-                if announced is None and isinstance(settings.class_prior, dict):
-                    announced = self.classes_  # the given prior needs all of its classes
-                self._set_state(settings, schema, remaining, announced)
-                self._warn_after_em("forget removes the statistics of labelled rows")
-                if kept is not None:
-                    self._kept = kept
-                    if kept.is_due:
-                        self._renew(settings, kept, announced)
-            else:
-                self._set_unfitted()
+            self._remove_rows(settings, state, rows if factor == 1.0 else rows.decayed(factor))
+            self._warn_after_em("forget removes the statistics of labelled rows")
         return self
-
-    def merge(self, other: Self) -> Self:
-        """Add the statistics of another model; the result is the same as `partial_fit` on its training rows.
-
-        >>> from sunrise import MultinomialNB
-        >>> a, b = MultinomialNB().fit([[1, 0]], ["x"]), MultinomialNB().fit([[0, 1]], ["y"])
-        >>> a.merge(b).feature_count_
-        array([[1., 0.],
-               [0., 1.]])
-        """
-        if type(other) is not type(self):
-            raise TypeError(
-                f"cannot merge {type(other).__name__} into {type(self).__name__}; both must be of one type"
-            )
-        other._require_fitted()
-        other._refuse_fixed_parameters()
-        with self._unchanged_on_failure():
-            settings = self._checked_settings()
-            if "_model" not in self.__dict__:
-                self.__dict__.update(other.__dict__ | self.get_params(deep=False))
-                self._set_state(settings, *self._current_state(settings), other._announced)
-                return self
-            self._refuse_fixed_parameters()
-            if not self._merge_kept(settings, other):
-                self._merge_statistics(settings, other)
-            for model in (self, other):
-                model._warn_after_em("merge adds the statistics of the two models")
-        return self
-
-    def __add__(self, other: Self) -> Self:
-        """Merge two models into a new one with the left one's settings."""
-        return self._copy().merge(other)  # type: ignore[no-any-return]
-
-    def __radd__(self, other: Any) -> Self:
-        """Let sum() begin from its 0."""
-        if not (isinstance(other, int) and other == 0):
-            return NotImplemented
-        return type(self)(**self.get_params()).merge(self)
 
     # Reading.
 

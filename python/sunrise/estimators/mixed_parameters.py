@@ -16,7 +16,8 @@ from sunrise._common.arrays import Floats
 from sunrise.data.levels import name_of
 from sunrise.estimators.given_parameters import Given
 from sunrise.families.base import FAMILIES
-from sunrise.model.schema import Choice, Schema
+from sunrise.model.choice import Choice
+from sunrise.model.schema import Schema
 from sunrise.statistics.counts import Counts
 from sunrise.statistics.moments import Moments
 from sunrise.statistics.sums import Sums

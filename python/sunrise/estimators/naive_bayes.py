@@ -9,6 +9,7 @@ from sunrise.estimators.fitted_attribute import FittedAttribute
 from sunrise.estimators.generative import GenerativeMixin
 from sunrise.estimators.given_parameters import given_parameters
 from sunrise.estimators.mixed_parameters import schema_and_blocks
+from sunrise.estimators.privacy import PrivacyMixin
 from sunrise.estimators.reliability import ReliabilityMixin
 from sunrise.estimators.saving import SavingMixin
 from sunrise.estimators.summary import SummaryMixin
@@ -18,7 +19,7 @@ from sunrise.model.settings import Settings
 from sunrise.statistics.model import Stats
 
 
-class NaiveBayes(GenerativeMixin, ReliabilityMixin, WordsMixin, SummaryMixin, SavingMixin):
+class NaiveBayes(GenerativeMixin, PrivacyMixin, ReliabilityMixin, WordsMixin, SummaryMixin, SavingMixin):
     """Naive Bayes for tables with columns of different types: numbers, counts, booleans, categories and text.
 
     X may be a pandas, polars or pyarrow table, any object with the Arrow PyCapsule interface, a dict of columns, an

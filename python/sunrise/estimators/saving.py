@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from sunrise.estimators.base import ESTIMATORS, Estimator
+from sunrise.estimators.base import ESTIMATORS, FITTED_STATE, Estimator
 from sunrise.model.calibration_weights import Calibration
 from sunrise.model.fitted import FittedModel
 from sunrise.model.settings import Settings
@@ -27,17 +27,8 @@ from sunrise.store.values import CannotSaveError, Reader, Writer
 
 __all__ = ["load"]
 
-#: Fitted attributes that are stored under their own names; schema, statistics and calibration have their own parts.
-_ATTRIBUTES = (
-    "_announced",
-    "_kept",
-    "n_features_in_",
-    "feature_names_in_",
-    "_fixed",
-    "loo_score_",
-    "em_",
-    "selected_",
-)
+#: Fitted attributes that are stored under their own names.
+_ATTRIBUTES = tuple(name for name in FITTED_STATE if name not in ("stats_", "classes_", "_model"))
 
 
 class SavingMixin(Estimator):

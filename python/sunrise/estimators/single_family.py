@@ -16,7 +16,8 @@ from sunrise.estimators.constraints import COMMON, Interval, StrOptions
 from sunrise.estimators.fitted_attribute import FittedAttribute
 from sunrise.estimators.given_parameters import Given
 from sunrise.estimators.naive_bayes import NaiveBayes
-from sunrise.model.schema import Choice, Schema
+from sunrise.model.choice import Choice
+from sunrise.model.schema import Schema
 from sunrise.model.settings import Settings
 from sunrise.statistics.model import Stats
 from sunrise.statistics.support import REAL, Support

@@ -24,9 +24,11 @@ from sunrise.data.kept_rows import KeptRows
 from sunrise.estimators.base import Estimator
 from sunrise.estimators.training_rows import TrainingRows
 from sunrise.model.accumulate import RowAccumulator
-from sunrise.model.schema import Choice, Schema, given_choices, named_family
+from sunrise.model.choice import Choice
+from sunrise.model.given_families import given_choices, named_family
+from sunrise.model.schema import Schema
 from sunrise.model.settings import Settings
-from sunrise.selection.waking import speaking_columns, wake_columns, wake_with
+from sunrise.selection.waking import speaking_columns, wake_columns
 from sunrise.statistics.base import NeverSeenError
 from sunrise.statistics.model import Stats
 
@@ -161,13 +163,18 @@ class StreamMixin(Estimator):
             given = given_choices(settings.families, rows.table.names)
             unread = frozenset(j for j, c in enumerate(given) if c is not None and c.family is None)
         a = rows.accumulator
-        return KeptRows.of(rows.table, rows.label, a.classes, a.codes, a.weight, unread)
+        return KeptRows.of(rows.table, rows.label, a.classes, a.codes, a.weight, unread, a.decay)
 
     def _kept_rows(self, settings: Settings, kept: KeptRows) -> TrainingRows:
         """Return the rows that a stream has kept so far as one table with labels and weights, as `fit` reads it."""
         whole = kept.whole
         accumulator = RowAccumulator(
-            whole.classes, whole.codes, whole.weight, settings.n_jobs, type(self).__name__
+            whole.classes,
+            whole.codes,
+            whole.weight,
+            settings.n_jobs,
+            type(self).__name__,
+            decay=whole.decay,
         )
         return TrainingRows(kept.table, accumulator, kept.label)
 
@@ -199,27 +206,6 @@ class StreamMixin(Estimator):
                 FirstBatchWarning,
             )
 
-    # Merging.
-
-    def _merge_kept(self, settings: Settings, other: Any) -> bool:
-        """Merge if one of the models keeps rows, and return True; else return False.
-
-        Rows are added one model to the other: to the one that has chosen its families, if there is one.
-        """
-        mine, theirs = self.__dict__.get("_kept"), other.__dict__.get("_kept")
-        if mine is None and theirs is None:
-            return False
-        announced = self.__dict__.get("_announced")
-        if mine is not None and theirs is None:  # the schema of the other model stays
-            params = self.get_params(deep=False)
-            self._set_unfitted()
-            self.__dict__.update(other.__dict__ | params)
-            theirs = mine
-        if announced is not None:
-            announced = labels.union(announced, other.stats_.classes)
-        self._add_rows(settings, self._kept_rows(settings, theirs), announced)
-        return True
-
     def _with_statistics(self, schema: Schema, stats: Stats | None) -> Any:
         """Return a fitted copy with this schema and these statistics; without statistics an empty model."""
         new = type(self)(**self.get_params())
@@ -230,46 +216,8 @@ class StreamMixin(Estimator):
         if stats is None:
             new.__dict__["_given_schema"] = schema
         else:
-            new._set_woken_state(settings, schema, stats, _empty_table(schema.names, schema.choices), None)
+            new._set_woken_state(settings, schema, stats, empty_table(schema.names, schema.choices), None)
         return new
-
-    def _merge_statistics(self, settings: Settings, other: Any) -> None:
-        """Add the statistics of another model. Its columns may be in another order."""
-        schema, stats = self._current_state(settings)
-        other_schema, others = other._model.schema, other.stats_
-        place = {name: k for k, name in enumerate(other_schema.names)}
-        named = schema.is_named and other_schema.is_named
-        order = [place.get(name, -1) if named else j for j, name in enumerate(schema.names)]
-        if (schema.asleep and stats.asleep is None) or (other_schema.asleep and others.asleep is None):
-            stats, others = (
-                replace(stats, asleep=None),
-                replace(others, asleep=None),
-            )  # EM does not count these cells
-        elif -1 not in order and len(order) == len(other_schema.names):
-            theirs = [other_schema.choices[k] for k in order]
-            pairs = list(zip(order, schema.choices, theirs, strict=True))
-            # A column that sleeps in one model only gets the family of the other model.
-            old = [j for j, choice in enumerate(schema.choices) if choice.family is not None]
-            woken = {j: b for j, (_, a, b) in enumerate(pairs) if a.asleep and not b.asleep}
-            self._calibrate_woken(list(woken), old)
-            schema, stats = wake_with(settings, schema, stats, woken)
-            other_schema, others = wake_with(
-                settings, other_schema, others, {k: a for k, a, b in pairs if b.asleep and not a.asleep}
-            )
-            if others.asleep is not None:
-                sleeping = [other_schema.asleep.index(order[j]) for j in schema.asleep]
-                others = replace(others, asleep=others.asleep.select_columns(np.array(sleeping, np.intp)))
-        blocks = schema.aligned(other_schema, others.blocks)
-        announced = self._announced
-        if announced is not None:
-            announced = labels.union(announced, others.classes)
-        self._set_woken_state(
-            settings,
-            schema.with_levels_of(other_schema),
-            stats + replace(others, blocks=blocks),
-            _empty_table(schema.names, [other_schema.choices[k] for k in order]),
-            announced,
-        )
 
     # Classes.
 
@@ -306,7 +254,7 @@ class StreamMixin(Estimator):
             )
 
 
-def _empty_table(names: Sequence[Any], choices: Sequence[Choice]) -> Frame:
+def empty_table(names: Sequence[Any], choices: Sequence[Choice]) -> Frame:
     """Return a table without rows whose columns have the kinds of these choices."""
     return Frame(names, 0, lambda j: Column(names[j], choices[j].kind, 0))
 

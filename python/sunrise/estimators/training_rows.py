@@ -37,9 +37,17 @@ class TrainingRows:
         weight = self.accumulator.weight
         return self.table.n_rows if weight is None else int(np.count_nonzero(weight))
 
+    def decayed(self, factor: float) -> TrainingRows:
+        """Return the rows with their weights multiplied by a factor, as rows that were learned before decays."""
+        a = self.accumulator
+        weight, decay = (np.ones(len(a.codes)) if w is None else w for w in (a.weight, a.decay))
+        return replace(self, accumulator=replace(a, weight=weight * factor, decay=decay * factor))
+
     def select_rows(self, rows: Positions) -> TrainingRows:
         """Return some of the rows."""
         accumulator = self.accumulator
-        weight = None if accumulator.weight is None else accumulator.weight[rows]
-        accumulator = replace(accumulator, codes=accumulator.codes[rows], weight=weight, sample=None)
+        weight, decay = (None if a is None else a[rows] for a in (accumulator.weight, accumulator.decay))
+        accumulator = replace(
+            accumulator, codes=accumulator.codes[rows], weight=weight, sample=None, decay=decay
+        )
         return replace(self, table=self.table.select_rows(rows), accumulator=accumulator)

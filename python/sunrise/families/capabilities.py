@@ -52,6 +52,17 @@ class HasLevels(Protocol):
 
 
 @runtime_checkable
+class HasRareLevels(Protocol):
+    """A family whose statistics have levels or words, which may name single rows."""
+
+    def without_rare(self, stats: Any, min_rows: int) -> Any:
+        """The statistics without levels or words that fewer than `min_rows` rows have."""
+
+    def level_names(self, stats: Any) -> list[Any]:
+        """The names of the levels or words of every column."""
+
+
+@runtime_checkable
 class Documents(Protocol):
     """A family of documents, whose words may be present or absent."""
 
@@ -76,17 +87,6 @@ class Continuous(Protocol):
 
     def landmarks(self, params: Any) -> Floats:
         """Points between which the density is smooth and beyond which it vanishes: points x classes x columns."""
-
-
-@runtime_checkable
-class KeepsValues(Protocol):
-    """A family whose statistics are training values, which `compress` of a model replaces by a few points."""
-
-    def kept(self, stats: Any, j: int) -> str:
-        """What the model keeps of column j, for people."""
-
-    def compress(self, stats: Any) -> Any:
-        """The statistics with points in place of the training values; the family is resolved."""
 
 
 class Conjugate(_Base):

@@ -229,6 +229,14 @@ class Categorical(Smoothed, Candidate, Family):
         known = stats.by_column(stats.rows).sum(axis=0) > 0
         return CategoricalParams(stats, sizes, log_level, log_other, log_unseen, known)
 
+    def without_rare(self, stats: Counts, min_rows: int) -> Counts:
+        """The statistics without levels that fewer rows have."""
+        return stats.without_rare(min_rows)
+
+    def level_names(self, stats: Counts) -> list[Any]:
+        """The levels of every column."""
+        return [stats.levels(j).tolist() for j in range(stats.n_columns)]
+
     def left_out(self, stats: Counts, params: Any, row_weight: Floats | None) -> CellsLeftOut:
         """Subtract each cell from the count of its level; a lookup table if rows of a class weigh the same."""
         form = None if row_weight is None else self._form_without(stats, row_weight)

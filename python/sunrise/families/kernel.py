@@ -10,24 +10,24 @@ import numpy as np
 
 from sunrise._common.arrays import Codes, Floats, Mask
 from sunrise._common.stored import stored
-from sunrise.families.base import Family, Problem
+from sunrise.families.base import Problem
 from sunrise.families.capabilities import Candidate
+from sunrise.families.kept_values import MOST_NODES, ColumnGrid, KeepsValues
 from sunrise.families.left_out import CellsLeftOut
 from sunrise.forms.base import Form
-from sunrise.forms.kernel_density import Bounds, Density, Sums
+from sunrise.forms.kernel_density import Density, Sums, integration_points
 from sunrise.forms.kernel_draws import DrawnDensities
 from sunrise.forms.kernel_removal import KernelRemoval
 from sunrise.forms.pointwise import Pointwise
 from sunrise.numerics.bandwidth import bandwidth, given_bandwidth
-from sunrise.numerics.quadrature import merge_points
-from sunrise.statistics.empirical import Run, Values, given_grid
+from sunrise.statistics.bounds import Bounds
+from sunrise.statistics.empirical import Values
+from sunrise.statistics.grids import EvenGrid, Grid, Lattice, given_grid, split_error
 from sunrise.statistics.support import REAL, Support
 from sunrise.statistics.terms import VALUE
 
-#: Maximum number of points between which the density of a class and column is integrated.
-_MAX_POINTS = 4096
-#: Distance from a value, in bandwidths, beyond which its kernel is neglected in the integral.
-_REACH = 9
+#: A compressed column has at least this many nodes per bandwidth.
+_NODES_PER_WIDTH = 8
 
 
 @stored("pooled density")
@@ -54,7 +54,7 @@ class KernelParams(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Kernel(Candidate, Family):
+class Kernel(Candidate, KeepsValues):
     """Numbers of any distribution: a kernel density estimate per class, mixed with the pooled density of the column.
 
     The density of a class with n values (by weight) is (n kde + pooled) / (n + 1): kde is the mean of the Gaussian
@@ -153,22 +153,31 @@ class Kernel(Candidate, Family):
 
     @property
     def fit_support(self) -> Support:
-        """Numbers between the bounds, and inside the grid if there is a grid."""
+        """Numbers between the bounds, and inside the grid if there is a given grid."""
         if self.grid is None:
-            return self.support
+            return super().fit_support
         low, high, _ = self.grid
         return replace(
             self.support,
             text=f"a number on the grid from {low:g} to {high:g}",
             lowest=low,
             highest=high,
-            grid=self.grid,
+            grids=self.grids,
         )
+
+    @property
+    def grids(self) -> tuple[Grid | None, ...]:
+        """The given grid, or the grids of compressed columns."""
+        return super().grids if self.grid is None else (EvenGrid(*self.grid),)
+
+    def lattice(self, step: float) -> Lattice:
+        """Return the lattice with this step on the scale of the kernels."""
+        return Lattice(step, self.bounds)
 
     @property
     def description(self) -> str:
         """The family in words, with its grid."""
-        return self.name if self.grid is None else f"{self.name} with grid={self.grid}"
+        return super().description if self.grid is None else f"{self.name} with grid={self.grid}"
 
     @property
     def statistics_key(self) -> tuple[Any, ...]:
@@ -210,20 +219,29 @@ class Kernel(Candidate, Family):
     def _bandwidths(self, scaled: Values) -> Floats:
         """Bandwidths of every class and column."""
         shape = scaled.rows.shape
-        if scaled.width is not None:
-            return scaled.width
         if isinstance(self.bandwidth, str):
             width = np.ones(shape)
             for j in np.flatnonzero(scaled.known).tolist():
-                width[:, j] = self._bandwidths_by_rule(scaled, j)
+                width[:, j] = self._fixed_bandwidths(j, shape[0]) or self._bandwidths_by_rule(scaled, j)
         else:
             width = np.array(np.broadcast_to(self.bandwidth, shape), dtype=float)
-        if self.grid is not None:
-            width = np.maximum(width, (self.grid[1] - self.grid[0]) / self.grid[2])
+        steps = [0.0 if grid is None else grid.step for grid in self.grids]
+        if steps:
+            width = np.maximum(width, np.array(steps))
         if not self.bounds.log and math.isfinite(self.bounds.span):
             # With a bandwidth of twice the range, reflected kernels are uniform to nine digits.
             width = np.minimum(width, 2.0 * self.bounds.span)
         return width
+
+    def _fixed_bandwidths(self, j: int, n_classes: int) -> tuple[float, ...] | float:
+        """Bandwidths that `compress` has fixed; 0 if there are none.
+
+        Their mean if they differ by class and the number of classes has changed.
+        """
+        own = self.compressed[j] if self.compressed else None
+        if own is None or not own.widths:
+            return 0.0
+        return own.widths if len(own.widths) in (1, n_classes) else sum(own.widths) / len(own.widths)
 
     def _bandwidths_by_rule(self, scaled: Values, j: int) -> Floats:
         """Bandwidths of the classes of a column by the rule that `bandwidth` names."""
@@ -282,27 +300,45 @@ class Kernel(Candidate, Family):
         )
 
     def kept(self, stats: Values, j: int) -> str:
-        """What the model keeps of column j: training values, points of a compressed density, or nodes of the grid."""
-        return stats.describe_kept(j) if self.grid is None else f"keeps {self.grid[2] + 1:,} grid nodes"
+        """What the model keeps of column j: training values, or nodes of a grid."""
+        return super().kept(stats, j) if self.grid is None else f"keeps {self.grid[2] + 1:,} grid nodes"
 
-    def compress(self, stats: Values) -> Values:
-        """Return points in place of the training values; the density changes by less than 1e-4 of a kernel's height."""
-        if self.grid is not None or stats.is_compressed:
-            return stats
-        width = np.array(np.broadcast_to(self.bandwidth, stats.rows.shape))
+    def describe_error(self, grid: ColumnGrid) -> str:
+        """Bound on the change of a density, for people."""
+        return f"a density changes by at most {100.0 * grid.error:.2g} % of the height of one kernel"
 
-        def points(run: Run, c: int, j: int) -> Run:
-            return run.merged(*merge_points(run.x, run.observed_weight, float(width[c, j])))
+    def choose_grid(self, stats: Values, j: int) -> ColumnGrid:
+        """Return a grid with eight to sixteen nodes per bandwidth; with fewer, at least two, if it would be large."""
+        width = np.broadcast_to(self.bandwidth, stats.rows.shape)[:, j]
+        smallest = float(width[stats.sizes[:, j] > 0].min())
+        lattice = Lattice.finer_than(smallest / _NODES_PER_WIDTH, self.bounds)
+        nodes = stats.number_of_nodes(lattice, j)
+        while nodes > MOST_NODES and 4.0 * lattice.step <= smallest:
+            fewer = stats.number_of_nodes(lattice.coarser, j)
+            if fewer > 0.75 * nodes:  # values far apart need two nodes each on any grid
+                break
+            lattice, nodes = lattice.coarser, fewer
+        has_bound = not self.bounds.log and self.support.bounded
+        widths = width[:1] if (width == width[0]).all() else width
+        error = split_error(lattice.step, smallest, has_bound)
+        return ColumnGrid(lattice.step, error, tuple(widths.tolist()))
 
-        table = self._transformed(stats).compressed(width, points)
-        back = self.bounds.from_scale if self.bounds.log else np.asarray
-        return table.transform_values(lambda u: np.clip(back(u), self.support.lowest, self.support.highest))
+    def on_grids(self, grids: tuple[ColumnGrid | None, ...]) -> Kernel:
+        """Return the family with these grids of its columns; a given prior is put on them, too."""
+        family = super().on_grids(grids)
+        if family.prior is None:
+            return family
+        # The values of a prior are on the scale of the kernels already.
+        lattices = tuple(
+            None if own is None else Lattice(own.step, Bounds() if self.bounds.log else self.bounds)
+            for own in grids
+        )
+        return family.with_settings(prior=Pooled(self.prior.values.on_grids(lattices), self.prior.width))
 
     def left_out(self, stats: Values, params: KernelParams, row_weight: Floats | None) -> CellsLeftOut:
         """Remove the kernel of a cell from its class; the pooled density is not changed."""
-        stats.require_values()
         density: Any = self.form(params)
-        removal = KernelRemoval(density, stats, self.grid, self.estimate == "mle", row_weight)
+        removal = KernelRemoval(density, stats, self.grids, self.estimate == "mle", row_weight)
         return CellsLeftOut(removal.score, removal if removal.is_native else None)
 
     def prior_of(self, stats: Values, j: int) -> Pooled:
@@ -330,7 +366,9 @@ class Kernel(Candidate, Family):
         values, (n_classes, n_columns) = self._transformed(params.values), params.n.shape
         points = [
             [
-                self._integration_points(values.run(c, j).x, float(params.bandwidth[c, j]))
+                integration_points(
+                    values.run(c, j).x, float(params.bandwidth[c, j]), self.bounds, self.support
+                )
                 for j in range(n_columns)
             ]
             for c in range(n_classes)
@@ -338,24 +376,6 @@ class Kernel(Candidate, Family):
         most = max(len(x) for row in points for x in row)
         padded = [[np.append(x, np.full(most - len(x), x[-1])) for x in row] for row in points]
         return np.moveaxis(np.array(padded), 2, 0)
-
-    def _integration_points(self, x: Floats, width: float) -> Floats:
-        """Landmarks of one class and column with these values and this bandwidth, in increasing order."""
-        if len(x) == 0:
-            x = self.bounds.to_scale(np.array([min(max(1.0, self.support.lowest), self.support.highest)]))
-        step = width
-        while len(cells := np.unique(np.floor(x / step))) * 2 > _MAX_POINTS:
-            step *= 2.0
-        near = np.arange(-_REACH, _REACH + 2) if len(cells) * 8 < _MAX_POINTS else np.arange(2)
-        points = np.unique(np.concatenate([cells + k for k in near])) * step
-        if self.bounds.log:
-            points = self.bounds.from_scale(points)
-        fine = width * 10.0 ** -np.arange(0.0, 12.0)
-        for bound, side in ((self.bounds.lower, 1.0), (self.bounds.upper, -1.0)):
-            if math.isfinite(bound) and not self.bounds.log:
-                points = np.concatenate([points, bound + side * fine])
-        low, high = self.support.lowest, self.support.highest
-        return np.sort(np.clip(points, low + (0.0 if low else 1e-12 * width), high))
 
     def sample(self, params: KernelParams, y: Codes, rng: np.random.Generator) -> Floats:
         """Draw a training value of the class (or of any class, with the prior's probability) and add Gaussian noise."""

@@ -9,16 +9,21 @@ import numpy as np
 
 from sunrise._common.arrays import Codes, Floats, Mask, Positions
 from sunrise._common.stored import stored
-from sunrise.families.base import Family, Problem
+from sunrise.families.base import Problem
 from sunrise.families.capabilities import Candidate
+from sunrise.families.kept_values import ColumnGrid, KeepsValues
 from sunrise.families.left_out import CellsLeftOut
 from sunrise.families.priors import missing_maximum_problem
 from sunrise.forms.base import Form
 from sunrise.forms.distance import Distance
 from sunrise.numerics.quadrature import CUTS
 from sunrise.statistics.empirical import Run, Values
+from sunrise.statistics.grids import Lattice
 from sunrise.statistics.support import REAL, Support
 from sunrise.statistics.terms import VALUE
+
+#: A compressed column has at least this many nodes per scale.
+_NODES_PER_SCALE = 64
 
 
 class LaplaceParams(NamedTuple):
@@ -39,32 +44,38 @@ class Pooled(NamedTuple):
 
 
 def median_and_deviation(
-    run: Run, x: Floats | None = None, w: Floats | None = None
+    run: Run, points: Floats | None = None, weights: Floats | None = None
 ) -> tuple[Floats, Floats, Floats]:
-    """Lower weighted median, sum of absolute deviations from it and weight; each without a cell x of weight w.
+    """Lower weighted median, sum of absolute deviations from it and weight.
 
-    One number each without `x`. NaN where nothing is left.
+    One number each; or one per row of `points`, two values in ascending order that are removed with these weights. NaN
+    where nothing is left.
     """
-    removed, weight = (np.zeros(1), np.zeros(1)) if x is None or w is None else (x, w)
+    removed, weight = np.zeros((1, 2)) if points is None else points, np.zeros((1, 2))
+    if weights is not None:
+        weight = weights
+    (first, second), (w, both) = removed.T, (weight[:, 0], weight.sum(axis=1))
     up_to, sums = np.cumsum(run.observed_weight), np.cumsum(run.observed_weight * run.x)
-    total = up_to[-1] - weight
-    # Below the removed cell cumulative weights are as they were, from there on they are smaller by its weight.
-    place = np.searchsorted(run.x, removed)
-    half = 0.5 * total
-    slack = 1e-12 * up_to[-1]
-    at = np.searchsorted(up_to, half - slack)
-    later = np.maximum(np.searchsorted(up_to, half + weight - slack), place)
-    at = np.minimum(np.where((at < place) | (weight == 0), at, later), len(run.x) - 1)
+    total = up_to[-1] - both
+    # Cumulative weights stay below the first removed value and are smaller by one or both weights from there on.
+    place, last = np.searchsorted(run.x, first), np.searchsorted(run.x, second)
+    half = 0.5 * total - 1e-12 * up_to[-1]
+    at = np.searchsorted(up_to, half)
+    between = np.maximum(np.searchsorted(up_to, half + w), place)
+    later = np.maximum(np.searchsorted(up_to, half + both), last)
+    at = np.where((at < place) | (both == 0), at, np.where(between < last, between, later))
+    at = np.minimum(at, len(run.x) - 1)
     median = run.x[at]
     below = median * up_to[at] - sums[at]
     above = sums[-1] - sums[at] - median * (up_to[-1] - up_to[at])
-    deviation = np.maximum(below + above - weight * np.abs(removed - median), 0.0)
+    own = (weight * np.abs(removed - median[:, None])).sum(axis=1)
+    deviation = np.maximum(below + above - own, 0.0)
     gone = total <= 1e-9 * up_to[-1]
     return np.where(gone, np.nan, median), np.where(gone, np.nan, deviation), np.where(gone, 0.0, total)
 
 
 @dataclass(frozen=True)
-class Laplace(Candidate, Family):
+class Laplace(Candidate, KeepsValues):
     """Numbers with heavy tails: density exp(-|x - median| / scale) / (2 scale).
 
     The median of a class is its lower weighted median. The scale is the mean absolute deviation from it, with one more
@@ -140,31 +151,22 @@ class Laplace(Candidate, Family):
         median, scale, known = params
         return Distance.of_columns("line", -np.log(2.0 * scale), median, 1.0 / scale, np.array(-1.0), known)
 
-    def kept(self, stats: Values, j: int) -> str:
-        """What the model keeps of column j."""
-        return stats.describe_kept(j)
+    def describe_error(self, grid: ColumnGrid) -> str:
+        """Bound on the change of the parameters, for people."""
+        return f"medians and scales change by at most {grid.error:g}"
 
-    def compress(self, stats: Values) -> Values:
-        """Return at most five points for each class and column, which have the same medians and deviations."""
-        shape = stats.rows.shape
-        of_column = np.broadcast_to(self.prior.median, shape)
+    def choose_grid(self, stats: Values, j: int) -> ColumnGrid:
+        """Return a grid with at least 64 nodes in the smallest scale of a class.
 
-        def points(run: Run, c: int, j: int) -> Run:
-            medians = np.sort([of_column[c, j], median_and_deviation(run)[0][0]])
-            # Values on one side of both medians may be replaced by their mean; the medians themselves stay.
-            side = np.searchsorted(medians, run.x) + np.searchsorted(medians, run.x, side="right")
-            groups = [side == k for k in np.unique(side)]
-            weight = np.array([run.observed_weight[own].sum() for own in groups])
-            total = np.array([run.observed_weight[own] @ run.x[own] for own in groups])
-            single = np.array([own.sum() == 1 for own in groups])
-            first = np.array([run.x[np.argmax(own)] for own in groups])
-            return run.merged(np.where(single, first, total / weight), weight)
-
-        return stats if stats.is_compressed else stats.compressed(np.ones(shape), points)
+        A median moves to one of the nodes around it. The deviations from a node are kept, so the least mean deviation
+        changes by less than a step, too.
+        """
+        scale = self.params(stats, np.ones(stats.n_classes)).scale[stats.sizes[:, j] > 0, j].min()
+        step = Lattice.finer_than(float(scale) / _NODES_PER_SCALE).step
+        return ColumnGrid(step, step)
 
     def left_out(self, stats: Values, params: LaplaceParams, row_weight: Floats | None) -> CellsLeftOut:
         """A cell leaves the median and the deviations of its class, by prefix sums."""
-        stats.require_values()
         return CellsLeftOut(lambda x, c, j, w: self._score_without(stats, params, x, c, j, w))
 
     def _score_without(
@@ -172,7 +174,7 @@ class Laplace(Candidate, Family):
     ) -> Floats:
         """Log density of every cell for its own class without itself; NaN where nothing is left."""
         scores = np.full(len(x), np.nan)
-        fitted = stats.weight_at(x, c, j) >= (1.0 - 1e-9) * w
+        points, weights, fitted = stats.points_of_cells(self.grids, x, c, j, w)
         prior, medians = (
             np.broadcast_to(part, stats.rows.shape) for part in (self.prior.scale, self.prior.median)
         )
@@ -184,7 +186,9 @@ class Laplace(Candidate, Family):
             if not params.known[column]:
                 scores[own] = 0.0
                 continue
-            median, deviation, n = median_and_deviation(stats.run(of_class, column), x[own], w[own])
+            median, deviation, n = median_and_deviation(
+                stats.run(of_class, column), points[own], weights[own]
+            )
             with np.errstate(divide="ignore", invalid="ignore"):
                 scale = (deviation + rows * prior[of_class, column]) / (n + rows)
                 # Without another cell the class has the median and the scale of the column.

@@ -1,8 +1,8 @@
 """Readers: how the cells of a family's columns are read, for fitting and for scoring.
 
-A family names one of `NUMBERS`, `ROWS`, `LEVELS`, `BINS` (here) or `TEXT` (text_reader.py). A reader owns everything
-that depends on the kind of cell: blocks for the engines, what the first data decide (edges of bins), how settings of
-single columns combine to those of a block, and how cells are shown.
+A family names one of `NUMBERS`, `ROWS`, `VALUES`, `LEVELS`, `BINS` (here) or `TEXT` (text_reader.py). A reader owns
+everything that depends on the kind of cell: blocks for the engines, what the first data decide (edges of bins), how
+settings of single columns combine to those of a block, and how cells are shown.
 """
 
 from __future__ import annotations
@@ -86,6 +86,8 @@ class Reader(ABC):
     is_numeric: ClassVar[bool] = True
     #: True if the first data decide settings of each column (edges of bins).
     learns: ClassVar[bool] = False
+    #: True if columns of a block may have settings of their own (edges of bins, grids of kept values).
+    by_column: ClassVar[bool] = False
 
     # What the first data decide.
 
@@ -187,6 +189,32 @@ class NumberReader(Reader):
         return number_encoder(family.support, lenient)
 
 
+class ValueReader(NumberReader):
+    """Cells are numbers, kept as they are until `compress` gives each column a grid (`family.compressed`)."""
+
+    by_column = True
+
+    def unlearned(self, family: Any) -> Any:
+        """The family without grids."""
+        return family.with_settings(compressed=()) if family.compressed else family
+
+    def with_learned_of(self, family: Any, other: Any) -> Any:
+        """The grids of another family, if everything else that shapes the statistics agrees."""
+        if family.compressed or family.name != other.name or not other.compressed:
+            return family
+        same = family.statistics_key == self.unlearned(other).statistics_key
+        return family.on_grids(other.compressed) if same else family
+
+    def merge_columns(self, families: list[Any]) -> Any:
+        """The family with the grids of all columns."""
+        grids = tuple(family.compressed[0] if family.compressed else None for family in families)
+        return families[-1].with_settings(compressed=grids if any(grids) else ())
+
+    def column_family(self, family: Any, at: int) -> Any:
+        """The family with the grid of one column."""
+        return family.with_settings(compressed=family.compressed[at : at + 1])
+
+
 class LevelReader(Reader):
     """Cells are levels, known by name."""
 
@@ -262,6 +290,7 @@ class BinReader(Reader):
     """Cells are numbers, counted by the bin they fall into. The first data decide the edges of the bins."""
 
     learns = True
+    by_column = True
 
     def learn(self, family: Any, column: Column, fitting: Fitting) -> tuple[Any, bool]:
         """The family with the edges of this column, and if there were too few cells to find edges by."""
@@ -323,6 +352,8 @@ class BinReader(Reader):
 NUMBERS = NumberReader()
 #: Numbers whose statistics are of whole rows.
 ROWS = NumberReader(whole_rows=True)
+#: Numbers that are kept, or counted on grids.
+VALUES = ValueReader()
 LEVELS = LevelReader()
 BINS = BinReader()
 

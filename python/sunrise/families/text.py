@@ -213,27 +213,35 @@ class Text(Candidate, Family):
 
     # Statistics of the weighted words that are not ignored, as those of a block of counts.
 
-    def word_weights(self, documents: Any, n: float) -> Floats:
-        """Weight of every word, given the number of documents (of n) that contain it; NaN for ignored words."""
+    def word_weights(self, documents: Any, n: float, rows: Any = None) -> Floats:
+        """Weight of every word, given the number of documents (of n) that contain it; NaN for ignored words.
+
+        If these numbers are decayed, `rows` has the whole numbers: a limit in documents is compared with them.
+        """
         if self.model.reader.whole_rows:
             return np.ones(len(documents))
+        rows, documents = documents if rows is None else rows, np.minimum(documents, n)  # decays are rounded
         low, high = (
-            limit if isinstance(limit, Integral) else limit * n for limit in (self.min_df, self.max_df)
+            rows - limit if isinstance(limit, Integral) else documents - limit * n
+            for limit in (self.min_df, self.max_df)
         )
-        use = (documents >= low) & (documents <= high) & (documents > 0)
+        use = (low >= 0) & (high <= 0) & (documents > 0)
         if self.max_features is not None and use.sum() > self.max_features:
             order = np.lexsort((np.arange(len(documents)), -np.where(use, documents, -1)))
             use[order[self.max_features :]] = False
         if not self.idf:
             return np.where(use, 1.0, np.nan)
-        return np.where(use, np.log(n / np.maximum(documents, 1)) ** self.idf, np.nan)
+        ratio = np.divide(n, documents, out=np.ones(len(documents)), where=use)
+        return np.where(use, np.log(ratio) ** self.idf, np.nan)
 
     def resolve(self, stats: Any, again: bool = False) -> Self:
         """Return the family with the weights of the words and the settings of its model as numbers."""
         new = self
         if self.word_weight is None:
-            documents, n = stats.documents_with_word.sum(axis=0), float(stats.documents.sum())
-            new = self.with_settings(word_weight=self.word_weights(documents, n))
+            documents = stats.decayed_documents_with_word.sum(axis=0)
+            n = float(stats.decayed_documents.sum())
+            rows = stats.documents_with_word.sum(axis=0)
+            new = self.with_settings(word_weight=self.word_weights(documents, n, rows))
         if np.isnan(new.weight_to_apply).all() or not _needs_resolving(new.model):
             return new
         model = new.model.resolve(new._counts(stats), again)
@@ -267,6 +275,14 @@ class Text(Candidate, Family):
         form: Any = self.model.form(params.words)
         form = form if (weight == 1.0).all() else form.times(weight)
         return cast(Form, form if params.use.all() else form.embed_columns(params.use))
+
+    def without_rare(self, stats: Any, min_rows: int) -> Any:
+        """The statistics without words that fewer documents contain."""
+        return stats.without_rare(min_rows)
+
+    def level_names(self, stats: Any) -> list[Any]:
+        """The words of the column."""
+        return [stats.words.tolist()]
 
     # Leaving documents out.
 
@@ -335,9 +351,10 @@ class Text(Candidate, Family):
     def presence(self, stats: Any) -> tuple[Bernoulli, BernoulliParams, Mask]:
         """The presence of each word in a document: Bernoulli with Laplace smoothing, whatever scores the words."""
         family = Bernoulli(1.0, estimate="mean")
-        documents = np.broadcast_to(stats.documents[:, None], stats.documents_with_word.shape)
-        sums = Sums(documents, documents.astype(float), stats.documents_with_word.astype(float))
-        return family, family.params(sums, documents[:, :1].astype(float)), ~np.isnan(self.weight_to_apply)
+        rows, n = stats.documents_with_word, stats.decayed_documents[:, None]
+        documents = np.broadcast_to(stats.documents[:, None], rows.shape)
+        sums = Sums(documents, np.broadcast_to(n, rows.shape), stats.decayed_documents_with_word)
+        return family, family.params(sums, n), ~np.isnan(self.weight_to_apply)
 
     def sample(self, params: TextParams, y: Codes, rng: np.random.Generator) -> Floats:
         """Missing documents: the model knows which words documents have, not their order."""

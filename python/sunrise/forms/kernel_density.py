@@ -19,80 +19,16 @@ from sunrise._common.arrays import Floats, Mask
 from sunrise._common.threads import threads
 from sunrise.forms.base import apply_weight
 from sunrise.numerics.special import log, log_sum_exp
+from sunrise.statistics.bounds import Bounds
 from sunrise.statistics.empirical import Values
-from sunrise.statistics.support import REAL
+from sunrise.statistics.support import REAL, Support
 
 #: Maximum number of kernel values in memory for the readable formula.
 _MOST_VALUES = 1 << 22
-
-#: Distance, in bandwidths, beyond which a reflected kernel is negligible: exp(-x^2 / 2) is 1e-20 there.
-_REACH = 9.6
-
-
-@dataclass(frozen=True)
-class Bounds:
-    """Bounds of the cells, and the treatment of kernels at the bounds.
-
-    Kernels are reflected at the bounds, or, if `log` is True, cells are transformed to an unbounded scale:
-    log(x - lower), -log(upper - x), or log(x - lower) - log(upper - x).
-    """
-
-    lower: float = -math.inf
-    upper: float = math.inf
-    log: bool = False
-
-    @property
-    def span(self) -> float:
-        """Distance between the bounds."""
-        return self.upper - self.lower
-
-    def to_scale(self, x: Floats) -> Floats:
-        """Transform cells to the scale of the kernels."""
-        if not self.log:
-            return x
-        low = np.log(x - self.lower) if math.isfinite(self.lower) else 0.0
-        high = np.log(self.upper - x) if math.isfinite(self.upper) else 0.0
-        return np.asarray(low - high)
-
-    def from_scale(self, u: Floats) -> Floats:
-        """Transform places on the scale of the kernels to cells; places outside the bounds are reflected."""
-        if not self.log:
-            return self._reflect(u)
-        with np.errstate(over="ignore"):
-            if not math.isfinite(self.upper):
-                return self.lower + np.exp(u)
-            if not math.isfinite(self.lower):
-                return self.upper - np.exp(-u)
-            return self.lower + self.span / (1.0 + np.exp(-u))
-
-    def _reflect(self, x: Floats) -> Floats:
-        if math.isfinite(self.span):
-            distance = np.mod(x - self.lower, 2.0 * self.span)
-            return self.lower + np.minimum(distance, 2.0 * self.span - distance)
-        if math.isfinite(self.lower):
-            return self.lower + np.abs(x - self.lower)
-        return self.upper - np.abs(self.upper - x) if math.isfinite(self.upper) else x
-
-    def log_derivative(self, x: Floats) -> Floats:
-        """Return the log of the derivative of `to_scale`."""
-        if not self.log:
-            return np.zeros_like(x)
-        low = -np.log(x - self.lower) if math.isfinite(self.lower) else 0.0
-        high = -np.log(self.upper - x) if math.isfinite(self.upper) else 0.0
-        return np.asarray(low + high + (math.log(self.span) if math.isfinite(self.span) else 0.0))
-
-    def images(self, width: float) -> list[tuple[float, float]]:
-        """Return (sign, shift) of a cell and of its reflections within the reach of kernels of this width."""
-        if self.log or not (math.isfinite(self.lower) or math.isfinite(self.upper)):
-            return [(1.0, 0.0)]
-        if not math.isfinite(self.span):
-            return [(1.0, 0.0), (-1.0, 2.0 * (self.lower if math.isfinite(self.lower) else self.upper))]
-        n_reflections = math.ceil(_REACH * width / (2.0 * self.span))
-        shifts = [2.0 * k * self.span for k in range(-n_reflections, n_reflections + 1)]
-        return [(1.0, s) for s in shifts] + [
-            (-1.0, 2.0 * self.lower + s) for s in [*shifts, shifts[-1] + 2.0 * self.span]
-        ]
-
+#: Maximum number of points between which the density of a class and column is integrated.
+_MOST_POINTS = 4096
+#: Distance from a value, in bandwidths, beyond which its kernel is neglected in the integral.
+_REACH = 9
 
 #: Native kernel sums and densities, created once for each form; forms that differ by weights share their sums.
 _SUMS: WeakKeyDictionary[Sums, Any] = WeakKeyDictionary()
@@ -264,3 +200,25 @@ class Density:
         densities = _DENSITIES[self.sums]
         densities.prepare(n_rows, n_threads)
         return densities
+
+
+def integration_points(x: Floats, width: float, bounds: Bounds, support: Support) -> Floats:
+    """Return points between which the density of one class and column is smooth, in increasing order.
+
+    They are one bandwidth apart wherever the density is not negligible, and finer next to a bound.
+    """
+    if len(x) == 0:
+        x = bounds.to_scale(np.array([min(max(1.0, support.lowest), support.highest)]))
+    step = width
+    while len(cells := np.unique(np.floor(x / step))) * 2 > _MOST_POINTS:
+        step *= 2.0
+    near = np.arange(-_REACH, _REACH + 2) if len(cells) * 8 < _MOST_POINTS else np.arange(2)
+    points = np.unique(np.concatenate([cells + k for k in near])) * step
+    if bounds.log:
+        points = bounds.from_scale(points)
+    fine = width * 10.0 ** -np.arange(0.0, 12.0)
+    for bound, side in ((bounds.lower, 1.0), (bounds.upper, -1.0)):
+        if math.isfinite(bound) and not bounds.log:
+            points = np.concatenate([points, bound + side * fine])
+    low, high = support.lowest, support.highest
+    return np.sort(np.clip(points, low + (0.0 if low else 1e-12 * width), high))

@@ -12,7 +12,8 @@ from sunrise._common.threads import threads
 from sunrise.forms.kernel_density import Density
 from sunrise.numerics.special import log
 from sunrise.statistics.base import clear_residue
-from sunrise.statistics.empirical import Values, grid_nodes, linear_binning
+from sunrise.statistics.empirical import Values
+from sunrise.statistics.grids import Grid
 from sunrise.statistics.support import REAL, Support
 
 
@@ -25,7 +26,8 @@ class KernelRemoval:
 
     density: Density
     values: Values
-    grid: tuple[float, float, int] | None = None
+    #: Grids of the columns: a cell is a kernel at each of the two nodes around it.
+    grids: tuple[Grid | None, ...] = ()
     #: True if a class with cells is not mixed with the pooled density.
     is_pure: bool = False
     #: The weight of a row of each class; None where rows of one class have different weights.
@@ -34,7 +36,7 @@ class KernelRemoval:
     @property
     def is_native(self) -> bool:
         """True if Rust can remove the kernels of all cells of a block."""
-        return self.row_weight is not None and self.grid is None and not self.density.sums.bounds.log
+        return self.row_weight is not None and not any(self.grids) and not self.density.sums.bounds.log
 
     def holds(self, cells: Any, support: Support, y: Codes, n_threads: int) -> bool:
         """Return True if these are all rows of the fit, in any order; each of them can then be left out."""
@@ -61,18 +63,7 @@ class KernelRemoval:
         """Return the score of each cell x (class c, column j, weight w) for its own class; NaN if never fitted."""
         bounds = self.density.sums.bounds
         u = bounds.to_scale(x)
-        if self.grid is None:
-            points, weights = x[:, None], w[:, None]
-        else:
-            at, share = linear_binning(x, self.grid)
-            nodes = grid_nodes(self.grid)
-            points = np.stack([nodes[at], nodes[at + 1]], axis=1)
-            weights = np.stack([w * (1.0 - share), w * share], axis=1)
-        columns = range(points.shape[1])
-        weight_at = np.stack([self.values.weight_at(points[:, k], c, j) for k in columns], axis=1)
-        fitted = (weight_at >= (1.0 - 1e-9) * weights).all(axis=1)
-        if self.grid is None:  # the native sums always remove two points
-            points, weights = np.repeat(points, 2, axis=1), np.stack([w, 0.0 * w], axis=1)
+        points, weights, fitted = self.values.points_of_cells(self.grids, x, c, j, w)
         own = self.density.sums.log_sums(c, j, u, (bounds.to_scale(points), weights))
         total = self.values.observed_weight[c, j]
         n = clear_residue(total - w, total)

@@ -29,9 +29,10 @@ from sunrise.inference.folds import hashes_of_table
 from sunrise.inference.held_out import Fold, HeldOut
 from sunrise.inference.leave_one_out import LeaveOneOut
 from sunrise.model.accumulate import RowAccumulator
+from sunrise.model.choice import Part
 from sunrise.model.encode_rows import encode_rows
 from sunrise.model.fitted import FittedModel
-from sunrise.model.schema import Part, Schema
+from sunrise.model.schema import Schema
 from sunrise.model.score import score_rows
 from sunrise.model.settings import Settings
 from sunrise.numerics.special import log_sum_exp

@@ -18,7 +18,8 @@ from sunrise.data.frame import Frame
 from sunrise.families.base import Family
 from sunrise.families.cells import tolerant
 from sunrise.families.readers import plain_levels
-from sunrise.model.schema import Choice, Part, Schema
+from sunrise.model.choice import Choice, Part
+from sunrise.model.schema import Schema
 from sunrise.statistics.counts import Counts
 from sunrise.statistics.model import Stats
 from sunrise.statistics.support import LEVELS, Support
@@ -54,6 +55,8 @@ class RowAccumulator:
     engine: Any = field(default_factory=engines.current, repr=False)
     #: True if level codes are dropped once they are counted: the table is large and is not needed again.
     releases_levels: bool = False
+    #: Decay of the rows since they were learned, which is part of their weights; None without decay.
+    decay: Floats | None = None
 
     @property
     def labelled(self) -> RowAccumulator:
@@ -66,7 +69,7 @@ class RowAccumulator:
 
     def accumulate(self, block: Block, terms: tuple[Term, ...], support: Support, names: Any = None) -> Any:
         """The statistics of the cells of a block."""
-        rows = Rows(self.codes, self.weight, len(self.classes), self.n_jobs)
+        rows = Rows(self.codes, self.weight, len(self.classes), self.n_jobs, self.decay)
         try:
             return block.statistics(self.engine, terms, support, rows)
         except _native.CellError as error:

@@ -36,6 +36,8 @@ def class_probabilities(wanted: Any, stats: Stats) -> Floats:
         if wanted == "uniform":
             return np.full(n, 1.0 / n)
         total = stats.weight.sum()
+        if not stats.rows.any() and total == 0:  # decay has removed all evidence
+            return np.full(n, 1.0 / n)
         if not total > 0:
             raise ValueError("Every class has weight 0, so no class prior can be fitted. Check class_weight.")
         return np.asarray(stats.weight / total)
@@ -71,6 +73,8 @@ def class_factors(class_weight: Any, stats: Stats) -> Floats | None:
     known = stats.classes.tolist()
     if isinstance(class_weight, str):
         present = stats.rows > 0
+        if not present.any():  # decay has removed all evidence
+            return None
         share = np.where(present, present.sum() * stats.weight / stats.weight.sum(), 1.0)
         return np.where(present, 1.0 / share, 0.0)
     if not all(

@@ -10,7 +10,8 @@ from sunrise.data.findings import Findings
 from sunrise.data.frame import Frame
 from sunrise.families.readers import Scoring, Unusable
 from sunrise.forms.base import Form
-from sunrise.model.schema import Part, Schema
+from sunrise.model.choice import Part
+from sunrise.model.schema import Schema
 from sunrise.model.settings import Settings
 
 

@@ -15,9 +15,10 @@ from sunrise._common.threads import limited_to
 from sunrise.families.capabilities import HasLevels
 from sunrise.forms.base import Form
 from sunrise.model.calibration_weights import Calibration
+from sunrise.model.choice import Part
 from sunrise.model.class_prior import class_factors, class_probabilities
 from sunrise.model.record import RecordReader
-from sunrise.model.schema import Part, Schema
+from sunrise.model.schema import Schema
 from sunrise.model.settings import Settings
 from sunrise.numerics.conjugate import Dirichlet
 from sunrise.numerics.special import log

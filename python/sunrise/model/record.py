@@ -15,7 +15,8 @@ import numpy as np
 from sunrise.data.blocks import Batch, DenseBlock
 from sunrise.data.columns import is_missing, readable
 from sunrise.families.record_cells import Encoder
-from sunrise.model.schema import Part, Schema
+from sunrise.model.choice import Part
+from sunrise.model.schema import Schema
 
 
 class RecordReader:

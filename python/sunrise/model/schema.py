@@ -3,85 +3,17 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
-from difflib import get_close_matches
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from sunrise._common.arrays import Labels, Mask
-from sunrise._common.stored import stored
-from sunrise.data.types import ColumnType
-from sunrise.families.base import FAMILIES, Family
-from sunrise.families.capabilities import Candidate
-
-#: The reason of a column that the user left out.
-BY_USER = "left out by the user"
-
-
-@dataclass(frozen=True)
-class Part:
-    """A block: the positions of columns that share a family."""
-
-    family: Family
-    columns: tuple[int, ...]
-
-
-@stored("choice")
-@dataclass(frozen=True)
-class Choice:
-    """The family of a column (None leaves the column out) and the reason.
-
-    Columns with an equal `block` form one block.
-    """
-
-    family: Family | None
-    reason: str
-    block: Any = None
-    #: Levels that are possible even if no row has them.
-    declared: Labels | None = None
-    #: Kind of the cells: "number", "bool" or "level".
-    kind: str = "number"
-
-    #: Type of the cells, for drawn rows.
-    type: ColumnType | None = field(default=None, compare=False)
-
-    #: True if there were too few data for an informed choice.
-    is_uninformed: bool = False
-    #: True if the column is left out only because all of its cells were equal or missing: it may wake up.
-    asleep: bool = False
-    #: Mean leave-one-out log-probability of the class (nats per row) under each candidate family, if chosen by score.
-    scores: dict[str, float] | None = field(default=None, compare=False)
-    #: Names of the candidate families that might be chosen on a part of the rows.
-    plausible: tuple[str, ...] = field(default=(), compare=False)
-
-    @property
-    def statistics_key(self) -> tuple[Any, ...] | None:
-        """The settings that shaped the statistics of the column: models must agree on them to be merged."""
-        return None if self.family is None else self.family.statistics_key
-
-    def with_learned_of(self, old: Choice) -> Choice:
-        """Return the choice with the settings that the first data decided for another one."""
-        if self.family is None or old.family is None:
-            return self
-        return replace(self, family=self.family.reader.with_learned_of(self.family, old.family))
-
-    @property
-    def is_lenient(self) -> bool:
-        """True if the family was chosen by score, here or in another model: impossible cells then count as missing."""
-        return bool(self.scores) or self.is_given_lenient
-
-    @property
-    def is_given_lenient(self) -> bool:
-        """True if the family was given as `fixed_families_` of a model that had chosen it by score."""
-        return isinstance(self.family, Candidate) and self.family.lenient
-
-    @property
-    def description(self) -> str:
-        """The family and the reason, in words."""
-        return self.reason if self.family is None else f"{self.family.description} ({self.reason})"
+from sunrise.families.base import Family
+from sunrise.model.choice import Choice, Part
+from sunrise.model.given_families import given_choices
 
 
 @dataclass(frozen=True)
@@ -127,7 +59,7 @@ class Schema:
         for j, choice in enumerate(self.choices):
             if choice.family is not None:
                 reader = choice.family.reader
-                unlearned = reader.unlearned(choice.family) if reader.learns else choice.family
+                unlearned = reader.unlearned(choice.family) if reader.by_column else choice.family
                 key = _settings_key(unlearned) if choice.block is None else choice.block
                 key = (key, j) if reader.own_block else key
                 blocks.setdefault(key, []).append(j)
@@ -141,7 +73,7 @@ class Schema:
         for part in self.parts:
             names = tuple(self.names[j] for j in part.columns)
             together = self.choices[part.columns[0]].block is not None
-            if part.family.reader.learns:
+            if part.family.reader.unlearned(part.family) is not part.family:
                 given |= {name: part.family.select_columns([at]) for at, name in enumerate(names)}
             elif together:
                 given[names] = part.family
@@ -293,9 +225,11 @@ class Schema:
         kept = [int(j) for j in keep]
         names = tuple(self.names[j] for j in kept) if self.is_named else tuple(range(len(kept)))
         part = Part(self.parts[0].family.select_columns(kept), tuple(range(len(kept))))
-        rest = replace(
-            self, names=names, choices=tuple(replace(self.choices[j], family=part.family) for j in kept)
+        column_family = part.family.reader.column_family
+        choices = (
+            replace(self.choices[j], family=column_family(part.family, at)) for at, j in enumerate(kept)
         )
+        rest = replace(self, names=names, choices=tuple(choices))
         return rest, (self.gather_columns(part, [(0, j) for j in kept], blocks),)
 
     @staticmethod
@@ -326,74 +260,10 @@ def _common_choice(choices: Sequence[Choice | None]) -> Choice | None:
 def _merge_families(families: list[Family]) -> Family:
     """Return the family of a block, from the families of its columns."""
     reader = families[-1].reader
-    return reader.merge_columns(families) if reader.learns else families[-1]
+    return reader.merge_columns(families) if reader.by_column else families[-1]
 
 
 def _settings_key(family: Family) -> str:
     """Return a string with all settings of a family, arrays in full precision."""
     with np.printoptions(threshold=sys.maxsize, precision=17):
         return repr(family)
-
-
-def named_family(wanted: Any, column: Any = None) -> Family:
-    """Return the family with this name; a family is returned as it is."""
-    if isinstance(wanted, Family):
-        return wanted
-    if isinstance(wanted, type) and issubclass(wanted, Family):
-        return wanted()
-    if isinstance(wanted, str) and wanted in FAMILIES:
-        return FAMILIES[wanted]()
-    where = "" if column is None else f" of column {column!r}"
-    similar = get_close_matches(str(wanted), ["auto", "auto-fast", *FAMILIES], n=1)
-    hint = f"Do you mean {similar[0]!r}? " if similar else ""
-    raise ValueError(
-        f'{hint}The family{where} is {wanted!r}; it must be "auto", "auto-fast", one of {sorted(FAMILIES)}, or a '
-        "family object such as sunrise.Gaussian()."
-    )
-
-
-def given_choices(families: Any, names: Sequence[Any]) -> list[Choice | None]:
-    """Return the choice of the user for every column; None if the family is to be chosen automatically."""
-    if isinstance(families, str) and families in ("auto", "auto-fast"):
-        return [None] * len(names)
-    if not isinstance(families, dict):
-        return [Choice(named_family(families), "given for all columns", "all")] * len(names)
-    choices: list[Choice | None] = [None] * len(names)
-    position = {name: j for j, name in enumerate(names)}
-    for key, wanted in families.items():
-        is_name = _is_name(key, position)
-        if isinstance(wanted, str) and wanted in ("auto", "auto-fast"):
-            if unknown := [name for name in ([key] if is_name else key) if name not in position]:
-                raise ValueError(
-                    f"families names a column {unknown[0]!r}, which X does not have. X has {_first_names(names)}."
-                )
-            continue
-        family = None if wanted is None else named_family(wanted, key)
-        if is_name and family is not None and family.joint and not family.reader.own_block:
-            raise ValueError(
-                f"{family.name} is a joint distribution of several columns: name all of them in a tuple, as in "
-                f"families={{({key!r}, ...): {family.name!r}}}."
-            )
-        reason = BY_USER if family is None else "given"
-        for name in [key] if is_name else key:
-            if name not in position:
-                raise ValueError(
-                    f"families names a column {name!r}, which X does not have. X has {_first_names(names)}."
-                )
-            if choices[position[name]] is not None:
-                raise ValueError(f"families names column {name!r} twice. Name every column once.")
-            choices[position[name]] = Choice(family, reason, None if is_name else key)
-    return choices
-
-
-def _is_name(key: Any, position: dict[Any, int]) -> bool:
-    """True if a key of `families` is one column name, False if it is a tuple of names."""
-    try:
-        return key in position or not isinstance(key, tuple)
-    except TypeError:
-        return False
-
-
-def _first_names(names: Iterable[Any]) -> str:
-    shown = [repr(name) for name in names]
-    return ", ".join(shown[:10]) + (f" and {len(shown) - 10} more" if len(shown) > 10 else "")

@@ -16,8 +16,8 @@ from sunrise.data.levels import natural
 from sunrise.estimators.naive_bayes import NaiveBayes
 from sunrise.families.cells import numbers
 from sunrise.families.readers import levels
+from sunrise.model.choice import Part
 from sunrise.model.fitted import FittedModel
-from sunrise.model.schema import Part
 
 #: Number of points of a curve, and of bins of a histogram.
 POINTS, BINS = 400, 25

@@ -26,9 +26,10 @@ from sunrise.families.base import FAMILIES
 from sunrise.families.capabilities import Candidate
 from sunrise.inference.leave_one_out import LeaveOneOut
 from sunrise.model.accumulate import RowAccumulator
+from sunrise.model.choice import Choice
 from sunrise.model.encode_rows import encode_rows
 from sunrise.model.fitted import FittedModel
-from sunrise.model.schema import Choice, Schema
+from sunrise.model.schema import Schema
 from sunrise.model.settings import Settings
 from sunrise.selection.decide import decide
 from sunrise.selection.distinct import Cells, DistinctValues

@@ -11,7 +11,9 @@ from sunrise.data.frame import Frame
 from sunrise.data.types import type_of
 from sunrise.families.base import FAMILIES
 from sunrise.model.accumulate import RowAccumulator
-from sunrise.model.schema import BY_USER, Choice, Schema, given_choices
+from sunrise.model.choice import BY_USER, Choice
+from sunrise.model.given_families import given_choices
+from sunrise.model.schema import Schema
 from sunrise.model.settings import Settings
 from sunrise.selection.by_score import choose_by_score, has_few_cells
 from sunrise.selection.rules import choose_by_type

@@ -1,8 +1,9 @@
-"""Mutual information between the class and an observed cell of a column, in bits."""
+"""Mutual information between the class and an observed cell of a column, and divergence of two models, in bits."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -29,7 +30,30 @@ def entropy_bits(p: Floats) -> float:
 
 
 def mutual_information(family: Family, params: Any, prior: Floats) -> Floats:
-    """Return the mutual information of every column of a block, between 0 and the entropy of the classes.
+    """Return the mutual information of every column of a block, between 0 and the entropy of the classes."""
+    bits = _sum_over_cells(family, params, partial(_information, prior=prior))
+    return np.asarray(np.clip(bits, 0.0, entropy_bits(prior)))
+
+
+def divergence(family: Family, params: Any, prior: Floats) -> Floats:
+    """Return the Jensen-Shannon divergence between two models of every column of a block, from 0 to 1 bit.
+
+    The parameters have the classes of the first model and then those of the second one. The divergences of the classes
+    are averaged with the weights `prior`. The divergence is the mutual information between a cell and the model that
+    the cell was drawn from, if both are equally probable.
+    """
+    return np.asarray(np.clip(_sum_over_cells(family, params, partial(_divergence, prior=prior)), 0.0, 1.0))
+
+
+def _divergence(log_p: Floats, prior: Floats) -> Floats:
+    """Return the contribution of each outcome to the divergence, in nats: classes of both models x ... -> ..."""
+    equal, n = np.full(2, 0.5), len(prior)
+    nats = [prior[c] * _information(log_p[[c, n + c]], equal) for c in np.flatnonzero(prior)]
+    return np.asarray(sum(nats, np.zeros(log_p.shape[1:])))
+
+
+def _sum_over_cells(family: Family, params: Any, nats_of: Callable[[Floats], Floats]) -> Floats:
+    """Sum contributions in nats over the possible cells of every column of a block; return bits.
 
     Discrete families: sum over the outcomes. Continuous families: Gauss-Legendre quadrature between the landmarks of
     all classes, on a scale on which the densities are smooth (log x for numbers above 0).
@@ -37,17 +61,17 @@ def mutual_information(family: Family, params: Any, prior: Floats) -> Floats:
     if isinstance(family, Discrete):
         outcomes = family.outcomes(params)
         if isinstance(outcomes, list):
-            nats = np.array([_information(p, prior).sum() for p in outcomes])
+            nats = np.array([nats_of(p).sum() for p in outcomes])
         else:
-            nats = _information(outcomes, prior).sum(axis=-1)
+            nats = nats_of(outcomes).sum(axis=-1)
     elif isinstance(family, Continuous):
-        nats = _of_densities(family, params, prior)
+        nats = _of_densities(family, params, nats_of)
     else:
         raise ValueError(
             f'{family.name} is not a distribution of the cells, so it has no mutual information. Use "multinomial".'
         )
     known = np.broadcast_to(params.known, nats.shape)
-    return np.asarray(np.clip(np.where(known, nats, 0.0) / np.log(2.0), 0.0, entropy_bits(prior)))
+    return np.asarray(np.where(known, nats, 0.0) / np.log(2.0))
 
 
 def word_information(family: Documents, stats: Any, prior: Floats) -> Floats:
@@ -84,21 +108,21 @@ def _information(log_p: Floats, prior: Floats) -> Floats:
         return np.asarray(np.where(p > 0, weight * p * (log_p - marginal), 0.0).sum(axis=0))
 
 
-def _of_densities(family: Any, params: Any, prior: Floats) -> Floats:
-    """Return the mutual information of continuous columns, in nats, by quadrature."""
+def _of_densities(family: Any, params: Any, nats_of: Callable[[Floats], Floats]) -> Floats:
+    """Integrate contributions in nats over the cells of continuous columns, by quadrature."""
     form, support = family.form(params), family.support
     if form.impossible is not None:
         raise ValueError(
             f"{family.name}: a class has no variance in some column, so its density is not finite there. Use smoothing."
         )
     marks = family.landmarks(params)
-    columns = marks.shape[2]
+    n_classes, columns = marks.shape[1:]
     marks = np.sort(marks.reshape(-1, columns), axis=0)
     to_scale, from_scale, log_derivative = _SCALES[_scale_of(support.lowest, support.highest)]
     marks = to_scale(marks)
     middle, half = (marks[1:] + marks[:-1]) / 2, (marks[1:] - marks[:-1]) / 2
     nats = np.zeros(columns)
-    step = max(1, _MOST_DENSITIES // (columns * len(prior)))
+    step = max(1, _MOST_DENSITIES // (columns * n_classes))
     for start in range(0, len(middle), step):
         piece = slice(start, start + step)
         for node, weight in zip(_NODES, _WEIGHTS, strict=True):
@@ -109,7 +133,7 @@ def _of_densities(family: Any, params: Any, prior: Floats) -> Floats:
             log_density = (
                 cells.reshape(views).sum(axis=3) + (family.log_base_measure(x) + log_derivative(u))[:, None]
             )
-            nats += weight * (half[piece] * _information(np.moveaxis(log_density, 1, 0), prior)).sum(axis=0)
+            nats += weight * (half[piece] * nats_of(np.moveaxis(log_density, 1, 0))).sum(axis=0)
     return nats
 
 

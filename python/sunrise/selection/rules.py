@@ -40,7 +40,7 @@ from sunrise.families.base import FAMILIES
 from sunrise.families.capabilities import Candidate
 from sunrise.families.readers import plain_levels
 from sunrise.model.accumulate import RowAccumulator
-from sunrise.model.schema import Choice
+from sunrise.model.choice import Choice
 from sunrise.statistics.base import per_row
 from sunrise.statistics.moments import Moments
 from sunrise.statistics.support import LEVELS, REAL

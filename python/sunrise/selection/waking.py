@@ -18,7 +18,8 @@ from sunrise.data.column import Column, Levels
 from sunrise.data.frame import Frame
 from sunrise.data.levels import level_names, natural
 from sunrise.model.accumulate import RowAccumulator
-from sunrise.model.schema import Choice, Schema
+from sunrise.model.choice import Choice
+from sunrise.model.schema import Schema
 from sunrise.model.settings import Settings
 from sunrise.selection.choose import choose_families
 from sunrise.statistics.counts import Counts

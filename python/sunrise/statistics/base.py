@@ -16,6 +16,11 @@ from numpy.typing import NDArray
 from sunrise._common.arrays import Codes, Floats, Integers, Mask, Positions
 from sunrise.statistics.deferred import Deferred
 
+#: A weight below this counts as 0: the sums of its cells would leave the range of floats.
+NEGLIGIBLE = 2.0**-500
+#: After decay, a rest below this share of the weight before cannot be told from rounding error.
+_INDISTINCT = 2.0**-40
+
 
 class NeverSeenError(ValueError):
     """Raised when rows are subtracted from statistics that do not contain them."""
@@ -72,11 +77,19 @@ def complement_sum(per_class: Floats) -> Floats:
     return np.asarray(before + after)
 
 
-def subtract_observed(before: Observed, removed: Observed) -> tuple[Integers, Floats]:
-    """Subtract row counts and weights; raise unless both reach 0 together."""
+def subtract_observed(before: Observed, removed: Observed, decayed: bool = False) -> tuple[Integers, Floats]:
+    """Subtract row counts and weights; raise unless both reach 0 together.
+
+    If the weights are `decayed`, old rows may weigh less than the rounding error of newer ones. Where only such rows
+    remain, the entry is emptied, and the number of rows is 0.
+    """
     rows = before.rows - removed.rows
     if (rows < 0).any():
         raise NeverSeenError("there are more of them than fitted rows")
+    if decayed:
+        rest = before.observed_weight - removed.observed_weight
+        indistinct = (removed.rows > 0) & (np.abs(rest) <= _INDISTINCT * before.observed_weight)
+        rows = np.where(indistinct, 0, rows)
     weight = subtract_weights(before.observed_weight, removed.observed_weight, rows, removed.rows > 0)
     residue = before.observed_weight - removed.observed_weight
     # Unlabelled rows add weight to classes without a row, so only entries that lose rows are checked.
@@ -88,6 +101,33 @@ def subtract_observed(before: Observed, removed: Observed) -> tuple[Integers, Fl
 
 class Additive(Deferred):
     """Base of statistics of numeric columns, which have no levels, so their shape does not depend on the rows."""
+
+    rows: Integers
+    observed_weight: Floats
+
+    @abstractmethod
+    def subtract(self, other: Any, decayed: bool = False) -> Any:
+        """Subtract other statistics; `decayed` says that weights have been decayed, see `subtract_observed`."""
+
+    def __sub__(self, other: Any) -> Any:
+        return self.subtract(other)
+
+    @abstractmethod
+    def scaled(self, factor: Floats) -> Any:
+        """Multiply the weight of every class by its factor."""
+
+    def decayed(self, factor: float) -> Any:
+        """Multiply all weights by a factor; cells whose weight is negligible afterwards leave with their rows."""
+        rest = self.scaled(np.full(len(self.rows), factor))
+        gone = (self.rows > 0) & (rest.observed_weight < NEGLIGIBLE)
+        if not gone.any():
+            return rest
+        arrays = {f.name: getattr(rest, f.name) for f in fields(rest)}
+        return replace(rest, **{name: np.where(gone, 0, a) for name, a in arrays.items() if a is not None})
+
+    def pruned(self, least: float) -> Any:
+        """Drop levels of little weight: returns self, because numeric columns have no levels."""
+        return self
 
     @abstractmethod
     def select_classes(self, position: Positions) -> Any:

@@ -53,6 +53,16 @@ class Bursts(Deferred):
         return self.counts.by_column(self.counts.rows)[:, :-1]
 
     @property
+    def decayed_documents(self) -> Floats:
+        """Weight of the documents of every class."""
+        return np.asarray(self.weight[:, 0])
+
+    @property
+    def decayed_documents_with_word(self) -> Floats:
+        """Weight of the documents that contain each word, classes x words."""
+        return self.counts.by_column(self.counts.weight)[:, :-1]
+
+    @property
     def observed(self) -> Integers:
         """Number of observed documents, as an array of one column."""
         return np.array([self.documents.sum()])
@@ -80,7 +90,21 @@ class Bursts(Deferred):
     def __sub__(self, other: Bursts | Counts) -> Bursts:
         if isinstance(other, Counts):  # leave-one-out subtracts one row of counts over the same words
             return Bursts(self.words, self.counts - other)  # type: ignore[arg-type]
-        return self._combine(other, lambda a, b: a - b).without_empty()
+        return self.subtract(other)
+
+    def subtract(self, other: Bursts, decayed: bool = False) -> Bursts:
+        """Subtract other statistics; `decayed` says that weights have been decayed, see `subtract_observed`."""
+        return self._combine(other, lambda a, b: a.subtract(b, decayed)).without_empty()
+
+    def decayed(self, factor: float) -> Bursts:
+        """Multiply all weights by a factor; words whose weight is negligible afterwards leave."""
+        return Bursts(self.words, self.counts.decayed(factor)).without_empty()  # type: ignore[arg-type]
+
+    def pruned(self, least: float) -> Bursts:
+        """Drop words whose documents weigh less than `least` over all classes; the document lengths stay."""
+        of_words = self.counts.by_column(self.counts.weight).sum(axis=0) < least
+        of_words[-1] = False  # the document lengths
+        return Bursts(self.words, self.counts._without_levels(of_words[self.counts.column])).without_empty()  # type: ignore[arg-type]
 
     def without_empty(self) -> Bursts:
         """Drop words without documents, so that forgetting all of them restores the statistics without the word."""
@@ -93,6 +117,25 @@ class Bursts(Deferred):
         return Bursts(
             self.words[occurs], replace(self.counts, offsets=np.concatenate([[0], np.cumsum(sizes)]))
         )
+
+    def without_rare(self, min_rows: int) -> Bursts:
+        """Drop words that fewer than `min_rows` documents contain, all classes together.
+
+        The lengths of the documents still include these words, because the documents themselves are not known.
+        """
+        often = self.documents_with_word.sum(axis=0) >= min_rows
+        if often.all():
+            return self
+        keep = np.append(often, True)
+        of_level = keep[self.counts.column]
+        rest = replace(
+            self.counts,
+            offsets=np.concatenate([[0], np.cumsum(np.diff(self.counts.offsets)[keep])]),
+            codes=self.counts.codes[of_level],
+            rows=self.counts.rows[:, of_level],
+            weight=self.counts.weight[:, of_level],
+        )
+        return Bursts(self.words[often], rest)
 
     def keep_classes(self, position: Positions) -> Bursts:
         """Keep only these classes, and all words."""

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from sunrise._common.arrays import Floats, Integers, Labels, Mask, Positions
 from sunrise._common.stored import stored
-from sunrise.statistics.base import reindex_classes, subtract_observed
+from sunrise.statistics.base import NEGLIGIBLE, reindex_classes, subtract_observed
 from sunrise.statistics.deferred import Deferred
 
 
@@ -148,15 +148,54 @@ class Counts(Deferred):
         return replace(self, offsets=offsets, codes=codes[new], rows=rows, weight=weight)
 
     def __sub__(self, other: Counts) -> Counts:
+        return self.subtract(other)
+
+    def subtract(self, other: Counts, decayed: bool = False) -> Counts:
+        """Subtract other counts; `decayed` says that weights have been decayed, see `subtract_observed`."""
         # Adding zero counts gives both operands the same levels.
-        zeros = replace(other, rows=0 * other.rows, weight=0.0 * other.weight)
-        before, removed = self + zeros, replace(self, rows=0 * self.rows, weight=0.0 * self.weight) + other
-        rows, weight = subtract_observed(before, removed)
-        return replace(before, rows=rows, weight=weight).without_empty()
+        before, removed = self + other._zeros, self._zeros + other
+        rows, weight = subtract_observed(before, removed, decayed)
+        return before._with_rest(removed, rows, weight).without_empty()
+
+    @property
+    def _zeros(self) -> Counts:
+        """The same levels without rows."""
+        return replace(self, rows=0 * self.rows, weight=0.0 * self.weight)
+
+    def _with_rest(self, removed: Counts, rows: Integers, weight: Floats) -> Counts:
+        """Replace rows and weights by those after a subtraction of `removed`, which has the same levels."""
+        return replace(self, rows=rows, weight=weight)
+
+    def decayed(self, factor: float) -> Counts:
+        """Multiply all weights by a factor; levels whose weight is negligible afterwards leave with their rows."""
+        weight = self.weight * factor
+        gone = (self.rows > 0) & (weight < NEGLIGIBLE)
+        if not gone.any():
+            return replace(self, weight=weight)
+        rest = replace(self, rows=np.where(gone, 0, self.rows), weight=np.where(gone, 0.0, weight))
+        return rest.without_empty()
+
+    def pruned(self, least: float) -> Counts:
+        """Drop levels that weigh less than `least` over all classes, with their rows."""
+        return self._without_levels(self.weight.sum(axis=0) < least)
+
+    def _without_levels(self, drop: Mask) -> Counts:
+        """Drop levels with their rows."""
+        if not drop.any():
+            return self
+        return replace(
+            self, rows=np.where(drop, 0, self.rows), weight=np.where(drop, 0.0, self.weight)
+        ).without_empty()
 
     def without_empty(self) -> Counts:
         """Drop levels without rows, so that forgetting all rows of a level restores the statistics without it."""
-        keep = self.rows.any(axis=0)
+        return self._select_levels(np.asarray(self.rows.any(axis=0)))
+
+    def without_rare(self, min_rows: int) -> Counts:
+        """Drop levels that fewer than `min_rows` rows have, all classes together, as if these cells were missing."""
+        return self._select_levels(np.asarray(self.rows.sum(axis=0) >= min_rows))
+
+    def _select_levels(self, keep: Mask) -> Counts:
         if keep.all():
             return self
         offsets = np.concatenate([[0], np.cumsum(keep)])[self.offsets]
@@ -170,7 +209,7 @@ class Counts(Deferred):
 
     def keep_classes(self, position: Positions) -> Counts:
         """Keep only these classes, and all levels."""
-        return replace(self, rows=self.rows[position], weight=self.weight[position])
+        return self._map_arrays(lambda a: a[position])
 
     def with_levels_of(self, other: Counts) -> Counts:
         """Use the levels of `other`; where those have names, the codes of `self` are positions among them."""
@@ -195,12 +234,15 @@ class Counts(Deferred):
 
     def reindexed(self, position: Positions, n_classes: int) -> Counts:
         """Move class k to position[k] of `n_classes` classes; the other classes are empty."""
-        rows, weight = (reindex_classes(a, position, n_classes) for a in (self.rows, self.weight))
-        return replace(self, rows=rows, weight=weight)
+        return self._map_arrays(lambda a: reindex_classes(a, position, n_classes))
 
     def select_classes(self, position: Positions) -> Counts:
         """Keep only these classes, and the levels that they have."""
-        return replace(self, rows=self.rows[position], weight=self.weight[position]).without_empty()
+        return self._map_arrays(lambda a: a[position]).without_empty()
+
+    def _map_arrays(self, change: Any) -> Counts:
+        """Change the classes of all arrays."""
+        return replace(self, rows=change(self.rows), weight=change(self.weight))
 
     def select_columns(self, columns: Positions) -> Counts:
         """Keep only these columns, in this order."""
@@ -259,6 +301,14 @@ class RowCounts(Counts):
     def observed(self) -> Integers:
         """Number of observed cells of every column."""
         return np.asarray(self.rows[:, self.offsets[-2] :].sum() - self.missing)
+
+    def pruned(self, least: float) -> Counts:
+        """Drop counts that weigh less than `least` over all classes: their rows then count as rows with 0.
+
+        Row totals and missing counts stay, because the number of rows follows from them.
+        """
+        stays = (self.codes == 0) | (self.column == self.n_columns - 1)
+        return self._without_levels((self.weight.sum(axis=0) < least) & ~stays)
 
     @property
     def missing(self) -> Integers:

@@ -6,21 +6,18 @@ twenty classes need no table of twenty million entries.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
-from numbers import Integral
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from sunrise._common.arrays import Codes, Floats, Integers, Mask, Positions
 from sunrise._common.stored import stored
-from sunrise.statistics.base import Additive, NeverSeenError, reindex_classes, subtract_observed
-
-#: Node weights are rounded to multiples of this, so that their sums are exact.
-_SHARE_STEP = 2.0**-30
+from sunrise.statistics.base import NeverSeenError, reindex_classes, subtract_observed
+from sunrise.statistics.fading import FadingValues
+from sunrise.statistics.grids import Grid
 
 
 class Run(NamedTuple):
@@ -59,6 +56,10 @@ class Run(NamedTuple):
         return Run._merge_equal(x[order], rows[order], weight[order])
 
     def __sub__(self, other: Run) -> Run:
+        return self.subtract(other)
+
+    def subtract(self, other: Run, decayed: bool = False) -> Run:
+        """Subtract other values; `decayed` says that weights have been decayed, see `subtract_observed`."""
         if len(other.x) == 0:
             return self
         at = self.positions(other.x)
@@ -66,7 +67,7 @@ class Run(NamedTuple):
             raise NeverSeenError(f"the value {other.x[np.argmax(at < 0)]:g} was never fitted")
         rows, weight = np.zeros_like(self.rows), np.zeros_like(self.observed_weight)
         rows[at], weight[at] = other.rows, other.observed_weight
-        rows, weight = subtract_observed(self, Run(self.x, rows, weight))
+        rows, weight = subtract_observed(self, Run(self.x, rows, weight), decayed)
         keep = rows > 0
         return Run(self.x[keep], rows[keep], weight[keep])
 
@@ -80,10 +81,16 @@ class Run(NamedTuple):
         """Draw n numbers from a kernel density of the values: a value plus Gaussian noise."""
         return np.asarray(self.draw(n, rng) + width * rng.standard_normal(n))
 
-    def merged(self, x: Floats, weight: Floats) -> Run:
-        """Return a run of other values in any order, whose numbers of rows are unknown (0)."""
+    def on_grid(self, grid: Grid) -> Run:
+        """Return a run of grid nodes: each value shares its weight between two nodes, and is a row of both."""
+        lower, upper, share = grid.split(self.x)
+        at_lower, at_upper = share < 1.0, share > 0.0
+        x = np.concatenate([lower[at_lower], upper[at_upper]])
+        rows = np.concatenate([self.rows[at_lower], self.rows[at_upper]])
+        w = self.observed_weight
+        weight = np.concatenate([(w * (1.0 - share))[at_lower], (w * share)[at_upper]])
         order = np.argsort(x, kind="stable")
-        return Run._merge_equal(x[order], np.zeros(len(x), np.int8), weight[order])
+        return Run._merge_equal(x[order], rows[order], weight[order])
 
     def positions(self, x: Floats) -> Positions:
         """Position of every value in this run; -1 if absent."""
@@ -93,40 +100,14 @@ class Run(NamedTuple):
         return np.where(self.x[at] == x, at, -1)
 
 
-def linear_binning(x: Floats, grid: tuple[float, float, int]) -> tuple[Positions, Floats]:
-    """Index of the grid node below each value, and the weight of the node above; the lower node gets the rest."""
-    low, high, cells = grid
-    step = (high - low) / cells
-    at = np.clip(np.floor((x - low) / step), 0, cells - 1).astype(np.intp)
-    share = (x - grid_nodes(grid)[at]) / step
-    return at, np.clip(np.round(share / _SHARE_STEP) * _SHARE_STEP, 0.0, 1.0)
-
-
-def grid_nodes(grid: tuple[float, float, int]) -> Floats:
-    """Nodes of a grid (low, high, cells): cells + 1 equidistant values."""
-    return np.linspace(grid[0], grid[1], grid[2] + 1)
-
-
-def _bin_linearly(x: Floats, w: Floats | None, grid: tuple[float, float, int]) -> Run:
-    """Run of grid nodes, with the weights of the values shared between the two nodes around each."""
-    at, share = linear_binning(x, grid)
-    w = np.ones(len(x)) if w is None else w
-    size = grid[2] + 1
-    weight: Floats = np.bincount(at, w * (1.0 - share), size) + np.bincount(at + 1, w * share, size)  # type: ignore[assignment]
-    rows = np.bincount(at, share < 1.0, size) + np.bincount(at + 1, share > 0.0, size)
-    keep = rows > 0
-    return Run(grid_nodes(grid)[keep], rows[keep].astype(np.int64), weight[keep])
-
-
 @stored("values")
 @dataclass(frozen=True, eq=False)
-class Values(Additive):
+class Values(FadingValues):
     """Distinct values of every class and column, and their frequencies.
 
     `rows` and `observed_weight` are the number and the weight of the observed cells, `sizes` the number of distinct
     values, all classes x columns. `x`, `times` and `weight` are the values, and the number and weight of the rows with
-    each value. `width` is None while the values are training values; after `compressed` they are points that stand for
-    the training values, and `width` has the bandwidths (classes x columns) that the points were made for.
+    each value. On a grid, the values are nodes, and `times` counts a row at both nodes that it is split between.
 
     >>> import numpy as np
     >>> a = Values.of(np.array([[2.0], [1.0], [2.0]]), np.zeros(3, np.int32), None, 1)
@@ -140,10 +121,9 @@ class Values(Additive):
     x: Floats
     times: Integers
     weight: Floats
-    width: Floats | None = None
 
     shapes = {
-        **dict.fromkeys(("rows", "observed_weight", "sizes", "width"), ("classes", "columns")),
+        **dict.fromkeys(("rows", "observed_weight", "sizes"), ("classes", "columns")),
         **dict.fromkeys(("x", "times", "weight"), ("values",)),
     }
 
@@ -158,19 +138,24 @@ class Values(Additive):
         codes: Codes,
         weight: Floats | None,
         n_classes: int,
-        grid: tuple[float, float, int] | None = None,
+        grids: Sequence[Grid | None] = (),
     ) -> Values:
-        """Build from cells, rows x columns, and the class codes of the rows; skips NaN and rows of weight 0."""
+        """Build from cells, rows x columns, and the class codes of the rows; skips NaN and rows of weight 0.
+
+        `grids` has one grid for every column, or one for all; None keeps the values of a column.
+        """
         rows_of_class = [np.flatnonzero(member) for member in _members(codes, weight, n_classes)]
         runs, rows, weights = [], [], []
-        for column in x.T:
+        for j, column in enumerate(x.T):
+            grid = grid_of(grids, j)
             for own in rows_of_class:
                 cells = column[own]
                 observed = ~np.isnan(cells)
                 if not observed.all():
                     own, cells = own[observed], cells[observed]
                 w = None if weight is None else weight[own]
-                runs.append(Run.of(cells, w) if grid is None else _bin_linearly(cells, w, grid))
+                run = Run.of(cells, w)
+                runs.append(run if grid is None else run.on_grid(grid))
                 rows.append(len(own))
                 weights.append(float(len(own)) if w is None else float(w.sum()))
         shape = x.shape[1], n_classes
@@ -179,44 +164,44 @@ class Values(Additive):
         )
 
     @classmethod
-    def _of_runs(
-        cls, rows: Integers, observed_weight: Floats, runs: list[Run], width: Floats | None = None
-    ) -> Values:
+    def _of_runs(cls, rows: Integers, observed_weight: Floats, runs: list[Run]) -> Values:
         """Build from one run per column and class, column by column."""
         sizes = np.array([len(run.x) for run in runs], np.int64).reshape(rows.shape[::-1]).T
         if len(runs) == 1:
-            return cls(rows, observed_weight, sizes, *runs[0], width)
+            return cls(rows, observed_weight, sizes, *runs[0])
         empty = Run(np.empty(0), np.empty(0, np.int64), np.empty(0))
         x, times, weight = (np.concatenate(parts) for parts in zip(empty, *runs, strict=True))
-        return cls(rows, observed_weight, sizes, x, times, weight, width)
+        return cls(rows, observed_weight, sizes, x, times, weight)
 
-    @property
-    def is_compressed(self) -> bool:
-        """True if points stand for the training values, so that rows can be neither added nor removed."""
-        return self.width is not None
-
-    def compressed(self, width: Floats, points: Callable[[Run, int, int], Run]) -> Values:
-        """Replace the values of every class c and column j by points(values, c, j)."""
+    def on_grids(self, grids: Sequence[Grid | None]) -> Values:
+        """Put the values of every column on its grid; a column whose grid is None keeps its values."""
         runs = [
-            points(run, c, j) if len(run.x) else run
+            run if (grid := grid_of(grids, j)) is None else run.on_grid(grid)
             for j in range(self.n_columns)
-            for c, run in enumerate(self.of_column(j))
+            for run in self.of_column(j)
         ]
-        table = Values._of_runs(self.rows, self.observed_weight, runs, width)
-        return replace(table, times=np.zeros(len(table.x), np.int8))
+        return Values._of_runs(self.rows, self.observed_weight, runs)
 
-    def require_values(self) -> None:
-        """Raise if the training values are gone, which leaving out a row needs."""
-        if self.is_compressed:
-            raise ValueError(
-                "leave-one-out needs the training values, and compress() has removed them from this model. Use a model "
-                "that is not compressed."
-            )
+    def number_of_nodes(self, grid: Grid, j: int) -> int:
+        """Return how many nodes of a grid column j would have, all classes together."""
+        return sum(len(run.on_grid(grid).x) for run in self.of_column(j))
 
-    def describe_kept(self, j: int) -> str:
-        """What is kept of column j, for people."""
-        n = int(self.sizes[:, j].sum())
-        return f"keeps {n:,} points of a density" if self.is_compressed else f"keeps {n:,} training values"
+    def points_of_cells(
+        self, grids: Sequence[Grid | None], x: Floats, c: Codes, j: Positions, w: Floats
+    ) -> tuple[Floats, Floats, Mask]:
+        """Return the two points, and their weights, that cells x of class c, column j and weight w added: cells x 2.
+
+        The mask is True where both weights were fitted.
+        """
+        points, weights = (np.asarray(np.stack(pair, axis=1)) for pair in ((x, x), (w, 0.0 * w)))
+        for column in np.unique(j).tolist():
+            if (grid := grid_of(grids, column)) is not None:
+                own = np.flatnonzero(np.asarray(j) == column)
+                lower, upper, share = grid.split(x[own])
+                points[own, 0], points[own, 1] = lower, upper
+                weights[own, 0], weights[own, 1] = w[own] * (1.0 - share), w[own] * share
+        at = np.stack([self.weight_at(points[:, k], c, j) for k in (0, 1)], axis=1)
+        return points, weights, np.asarray((at >= (1.0 - 1e-9) * weights).all(axis=1))
 
     def has_values_of(self, other: Values) -> bool:
         """True if both hold the same values with the same weights."""
@@ -300,8 +285,12 @@ class Values(Additive):
             other, Run.__add__, self.rows + other.rows, self.observed_weight + other.observed_weight
         )
 
-    def __sub__(self, other: Values) -> Values:
-        return self._combine(other, Run.__sub__, *subtract_observed(self, other))
+    def subtract(self, other: Values, decayed: bool = False) -> Values:
+        """Subtract other values; `decayed` says that weights have been decayed, see `subtract_observed`."""
+        rest = self._combine(
+            other, partial(Run.subtract, decayed=decayed), *subtract_observed(self, other, decayed)
+        )
+        return rest.with_rows_of_values(self._is_shared) if decayed else rest
 
     def scaled(self, factor: Floats) -> Values:
         """Multiply the weight of every class by its factor; factor 0 empties the class."""
@@ -315,7 +304,6 @@ class Values(Additive):
             self.x[keep],
             self.times[keep],
             (self.weight * by_value)[keep],
-            self.width,
         )
 
     def reindexed(self, position: Positions, n_classes: int) -> Values:
@@ -328,10 +316,7 @@ class Values(Additive):
             for c in range(n_classes)
         ]
         rows, weight = (reindex_classes(a, position, n_classes) for a in (self.rows, self.observed_weight))
-        width = self.width
-        if width is not None:  # classes without values have any bandwidth
-            width = reindex_classes(width - 1.0, position, n_classes) + 1.0
-        return Values._of_runs(rows, weight, runs, width)
+        return Values._of_runs(rows, weight, runs)
 
     def with_shares(self, parts: list[Any]) -> Values:
         """Values of `parts`, one per class: an unlabelled row adds its value, weighted, to every possible class."""
@@ -342,15 +327,13 @@ class Values(Additive):
     def select_classes(self, position: Positions) -> Values:
         """Keep only these classes."""
         runs = [self.run(int(c), j) for j in range(self.n_columns) for c in position]
-        width = None if self.width is None else self.width[position]
-        return Values._of_runs(self.rows[position], self.observed_weight[position], runs, width)
+        return Values._of_runs(self.rows[position], self.observed_weight[position], runs)
 
     def select_columns(self, columns: Positions) -> Values:
         """Keep only these columns, in this order."""
         columns = np.atleast_1d(columns)
         runs = [self.run(c, int(j)) for j in columns for c in range(self.n_classes)]
-        width = None if self.width is None else self.width[:, columns]
-        return Values._of_runs(self.rows[:, columns], self.observed_weight[:, columns], runs, width)
+        return Values._of_runs(self.rows[:, columns], self.observed_weight[:, columns], runs)
 
     @staticmethod
     def concatenate(parts: list[Values]) -> Values:
@@ -360,9 +343,7 @@ class Values(Additive):
             for name in ("rows", "observed_weight", "sizes")
         )
         lists = (np.concatenate([getattr(p, name) for p in parts]) for name in ("x", "times", "weight"))
-        widths = [p.width for p in parts if p.width is not None]
-        width = np.concatenate(widths, 1) if len(widths) == len(parts) else None
-        return replace(Values(*tables, *lists), width=width)
+        return Values(*tables, *lists)
 
     def transform_values(self, function: Callable[[Floats], Floats]) -> Values:
         """Replace every value x by function(x), which must be increasing."""
@@ -376,14 +357,6 @@ def _members(codes: Codes, weight: Floats | None, n_classes: int) -> Iterator[Ma
         yield own if weight is None else own & (weight > 0)
 
 
-def given_grid(grid: Any) -> tuple[float, float, int]:
-    """Check the `grid` setting (low, high, cells) and return it as plain numbers."""
-    try:
-        low, high, cells = grid
-        valid = math.isfinite(low) and math.isfinite(high) and low < high
-        valid = valid and isinstance(cells, Integral) and int(cells) >= 1
-    except (TypeError, ValueError):
-        valid = False
-    if not valid:
-        raise ValueError(f"grid is {grid!r}; it must be (low, high, cells), for example (0.0, 100.0, 1000).")
-    return float(low), float(high), int(cells)
+def grid_of(grids: Sequence[Grid | None], j: int) -> Grid | None:
+    """Return the grid of column j; one grid may be given for all columns."""
+    return None if len(grids) == 0 else grids[j if len(grids) > 1 else 0]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,7 @@ import numpy as np
 from sunrise._common import labels
 from sunrise._common.arrays import Floats, Integers, Labels, Positions
 from sunrise._common.stored import stored
-from sunrise.statistics.base import NeverSeenError, reindex_classes, subtract_observed
+from sunrise.statistics.base import NEGLIGIBLE, NeverSeenError, reindex_classes, subtract_observed
 from sunrise.statistics.counts import Counts
 
 
@@ -71,14 +71,36 @@ class Stats:
         asleep = None if a.asleep is None or b.asleep is None else a.asleep + b.asleep
         return Stats(classes, a.rows + b.rows, a.weight + b.weight, blocks, asleep)
 
+    def decayed(self, factor: float) -> Stats:
+        """Multiply all weights by a factor; the classes stay, even without weight."""
+        weight = self.weight * factor
+        gone = (self.rows > 0) & (weight < NEGLIGIBLE)
+        return Stats(
+            self.classes,
+            np.where(gone, 0, self.rows),
+            np.where(gone, 0.0, weight),
+            tuple(block.decayed(factor) for block in self.blocks),
+            None if self.asleep is None else self.asleep.decayed(factor),
+        )
+
+    def pruned(self, least: float) -> Stats:
+        """Drop levels, words and kept values that weigh less than `least` over all classes."""
+        return replace(self, blocks=tuple(block.pruned(least) for block in self.blocks))
+
     def __sub__(self, other: Stats) -> Stats:
+        return self.subtract(other)
+
+    def subtract(self, other: Stats, decayed: bool = False) -> Stats:
+        """Subtract other statistics; `decayed` says that weights have been decayed, see `subtract_observed`."""
         unknown = labels.locate(self.classes, other.classes) < 0
         if unknown.any():
             raise NeverSeenError(f"no row of class {other.classes[unknown].tolist()[0]!r} was fitted")
         b = other.reindexed(self.classes)
-        rows, weight = subtract_observed(self, b)
-        blocks = tuple(p - q for p, q in zip(self.blocks, b.blocks, strict=True))
-        asleep = None if self.asleep is None or b.asleep is None else self.asleep - b.asleep
+        rows, weight = subtract_observed(self, b, decayed)
+        blocks = tuple(p.subtract(q, decayed) for p, q in zip(self.blocks, b.blocks, strict=True))
+        asleep = None
+        if self.asleep is not None and b.asleep is not None:
+            asleep = self.asleep.subtract(b.asleep, decayed)
         rest = Stats(self.classes, rows, weight, blocks, asleep)
         keep = np.flatnonzero(rows)
         return rest if len(keep) == len(rows) else rest.select_classes(keep)

@@ -128,8 +128,9 @@ class Moments(Additive):
         x2 = a.x2 + b.x2
         return Moments(rows, weight, a.x + b.x, x2, mean, a.error + b.error + _ROUNDING * x2)
 
-    def __sub__(self, other: Moments) -> Moments:
-        rows, weight = subtract_observed(self, other)
+    def subtract(self, other: Moments, decayed: bool = False) -> Moments:
+        """Subtract other moments; `decayed` says that weights have been decayed, see `subtract_observed`."""
+        rows, weight = subtract_observed(self, other, decayed)
         nonempty, removed = rows > 0, other.about(self.anchor)
         x, x2 = np.where(nonempty, self.x - removed.x, 0.0), np.where(nonempty, self.x2 - removed.x2, 0.0)
         error = self.error + removed.error + _ROUNDING * (self.x2 + removed.x2)

@@ -71,8 +71,9 @@ class Sums(Additive):
             self.rows + other.rows, self.observed_weight + other.observed_weight, self.x + other.x, error
         )
 
-    def __sub__(self, other: Sums) -> Sums:
-        rows, weight = subtract_observed(self, other)
+    def subtract(self, other: Sums, decayed: bool = False) -> Sums:
+        """Subtract other sums; `decayed` says that weights have been decayed, see `subtract_observed`."""
+        rows, weight = subtract_observed(self, other, decayed)
         if self.error is None or other.error is None:
             return Sums(rows, weight, subtract_weights(self.x, other.x, rows))
         magnitude = np.abs(self.x) + np.abs(other.x) + self.observed_weight

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sunrise._common.arrays import Floats
+from sunrise.statistics.grids import Grid
 from sunrise.statistics.terms import Term, X
 
 
@@ -30,8 +31,8 @@ class Support:
     above: float | None = None
     #: Functions of a cell to sum: x itself, log x, ... Every function is one view, a column of its own in the sums.
     views: tuple[Term, ...] = (X,)
-    #: Optional grid (low, high, cells): a value is stored as weights of the two grid nodes around it.
-    grid: tuple[float, float, int] | None = None
+    #: Grids, one for every column or one for all: a value is stored as weights of the two grid nodes around it.
+    grids: tuple[Grid | None, ...] = ()
 
     @property
     def plain(self) -> bool:

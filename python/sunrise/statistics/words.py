@@ -21,7 +21,14 @@ class Words(Counts):
     """Statistics of one column of text: documents that contain each word, and sums of the word's transformed counts.
 
     The first level is the empty word "", which no document contains: its entries count all documents of a class.
+
+    `decayed_rows` is None until weights are decayed. From then on it has the number of documents, each multiplied by
+    the decays since it was added, because document frequencies count documents without their sample weights.
     """
+
+    decayed_rows: Floats | None = None
+
+    shapes = {**Counts.shapes, "decayed_rows": ("classes", "levels")}
 
     @classmethod
     def of(cls, words: Labels | Callable[[], Labels], documents: Integers, sums: Floats) -> Words:
@@ -44,7 +51,55 @@ class Words(Counts):
             return self
         offsets = np.array([0, int(keep.sum())])
         rest = self.codes[keep], self.rows[:, keep], self.weight[:, keep]
-        return Words(offsets, *rest)
+        return Words(
+            offsets, *rest, decayed_rows=None if self.decayed_rows is None else self.decayed_rows[:, keep]
+        )
+
+    # Decayed document counts go through the same operations as the weights.
+
+    @property
+    def effective_rows(self) -> Floats:
+        """Number of documents with each word, every document multiplied by the decays since it was added."""
+        return self.rows.astype(float) if self.decayed_rows is None else self.decayed_rows
+
+    def __add__(self, other: Counts) -> Counts:
+        total = super().__add__(other)
+        if not isinstance(other, Words) or (self.decayed_rows is None and other.decayed_rows is None):
+            return total
+        mine, theirs = (replace(w, weight=w.effective_rows, decayed_rows=None) for w in (self, other))
+        return replace(total, decayed_rows=(mine + theirs).weight)  # type: ignore[call-arg]
+
+    @property
+    def _zeros(self) -> Counts:
+        return replace(self, rows=0 * self.rows, weight=0.0 * self.weight, decayed_rows=None)
+
+    def _with_rest(self, removed: Any, rows: Integers, weight: Floats) -> Counts:
+        if self.decayed_rows is None and removed.decayed_rows is None:
+            return replace(self, rows=rows, weight=weight)
+        rest = np.where(rows > 0, np.maximum(self.effective_rows - removed.effective_rows, 0.0), 0.0)
+        return replace(self, rows=rows, weight=weight, decayed_rows=rest)
+
+    def _map_arrays(self, change: Any) -> Counts:
+        decayed = None if self.decayed_rows is None else change(self.decayed_rows)
+        return replace(self, rows=change(self.rows), weight=change(self.weight), decayed_rows=decayed)
+
+    def decayed(self, factor: float) -> Counts:
+        """Multiply all weights by a factor; words whose weight is negligible afterwards leave."""
+        rest = replace(self, decayed_rows=factor * self.effective_rows)
+        vocabulary, rest = self.vocabulary, super(Words, rest).decayed(factor)  # type: ignore[assignment]
+        return rest.with_vocabulary(vocabulary) if len(rest.codes) == len(self.codes) else rest
+
+    def pruned(self, least: float) -> Counts:
+        """Drop words whose documents count less than `least` over all classes, by `effective_rows`."""
+        drop = self.effective_rows.sum(axis=0) < least
+        drop[:1] = False  # all documents
+        return self._without_levels(drop)
+
+    def without_rare(self, min_rows: int) -> Counts:
+        """Drop words that fewer than `min_rows` documents contain, all classes together, as if they were unknown."""
+        keep = np.asarray(self.rows.sum(axis=0) >= min_rows)
+        keep[:1] = True
+        return self._select_levels(keep)
 
     def with_levels_of(self, other: Counts) -> Counts:
         """Returns self: words counted with the vocabulary of `other` have its levels already."""
@@ -102,6 +157,16 @@ class Words(Counts):
     def documents(self) -> Integers:
         """Number of documents of every class."""
         return np.asarray(self.rows[:, :1].sum(axis=1))
+
+    @property
+    def decayed_documents(self) -> Floats:
+        """Number of documents of every class, each multiplied by the decays since it was added."""
+        return np.asarray(self.effective_rows[:, 0])
+
+    @property
+    def decayed_documents_with_word(self) -> Floats:
+        """Number of documents that contain each word, multiplied by their decays, classes x words."""
+        return self.effective_rows[:, 1:]
 
     @property
     def observed(self) -> Integers:

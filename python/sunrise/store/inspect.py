@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from sunrise.families.capabilities import KeepsValues
+from sunrise.families.kept_values import KeepsValues
 from sunrise.inference.scores import LooScore
 from sunrise.store.container import unpack
 from sunrise.store.errors import ModelFileError
@@ -100,8 +100,13 @@ def _inspection(parts: dict[str, Any], reader: Reader, n_bytes: int) -> Inspecti
         None if calibration is None else str(calibration["kind"]),
         str(score) if isinstance(score, LooScore) else "",
         0 if kept is None else reader.read(kept).n_rows,
-        [name for name, choice in pairs if isinstance(choice.family, KeepsValues)],
+        [name for name, choice in pairs if _keeps_values(choice.family)],
     )
+
+
+def _keeps_values(family: Any) -> bool:
+    """True if the statistics of a column are training values, not weights on a grid."""
+    return isinstance(family, KeepsValues) and family.grid_at(0) is None
 
 
 def _shown(value: Any, reader: Reader) -> Any:

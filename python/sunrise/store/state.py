@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from sunrise._common.arrays import Labels
-from sunrise.model.schema import Part, Schema
+from sunrise.model.choice import Part
+from sunrise.model.schema import Schema
 from sunrise.statistics.model import Stats
 from sunrise.store.container import Contents, pack
 from sunrise.store.errors import ModelFileError

@@ -88,7 +88,7 @@ class ContentSample:
         weight = rows.whole.weight
         total = np.bincount(position, weight, len(distinct)).astype(float)
         keep = slice(0, self.most)
-        selected = rows.select(first[keep])
+        selected = rows.select_rows(first[keep])
         (part,) = selected.parts
         self.rows = replace(selected, parts=(replace(part, weight=total[keep]),))
         self._hashes = distinct[keep]
