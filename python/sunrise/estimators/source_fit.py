@@ -34,7 +34,9 @@ class SourceMixin(StreamMixin):
         if label is None:
             raise ValueError("X comes in batches. Pass the name of the label column as y.")
         batches = _Batches(type(self).__name__, settings, label, _name("sample_weight", sample_weight))
-        pieces = source.pieces()
+        source.group(label, batches.weight, type(self).__name__, settings.n_jobs)
+        drawn = source.sample(SAMPLED)
+        pieces = source.pieces() if drawn is None else drawn
         sample = ContentSample(SAMPLED)
         read: list[_Batch] = []  # batches of a source that cannot be read again
         for piece in pieces:
@@ -46,15 +48,22 @@ class SourceMixin(StreamMixin):
                 if not sample.is_complete:
                     break
         self._fit_rows(settings, self._kept_rows(settings, sample.finish()))
-        if sample.is_complete:
+        if sample.is_complete and drawn is None:
             return
         schema, calibration, score = (
             self._model.schema,
             self._model.calibration,
             self.__dict__.get("loo_score_"),
         )
-        again = map(batches.read, source.pieces() if source.repeats else pieces)
-        stats, latest = _add_up(read, again, schema, type(self).__name__)
+
+        def add_up(pieces: Iterator[Piece], schema: Schema) -> Stats:
+            return _add_up([], map(batches.read, pieces), schema, type(self).__name__)[0]
+
+        latest = align(sample.finish().table, schema, type(self).__name__)
+        stats = source.add_up(schema, self.stats_, add_up)
+        if stats is None:
+            again = map(batches.read, source.pieces() if source.repeats else pieces)
+            stats, latest = _add_up(read, again, schema, type(self).__name__)
         self._set_woken_state(settings, schema, stats, latest, None)
         self._set_calibration(calibration)
         if score is not None:

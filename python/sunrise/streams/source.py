@@ -33,6 +33,18 @@ class Source(ABC):
     def pieces(self) -> Iterator[Piece]:
         """Read the batches, in order."""
 
+    def group(self, label: str, weight: str | None, who: str, n_jobs: int | None) -> bool:
+        """Return whether the source computes statistics itself; then it has counted its rows by label."""
+        return False
+
+    def sample(self, most: int) -> Iterator[Piece] | None:
+        """Read a sample of more than `most` rows that the source draws itself; None if all rows have to be read."""
+        return None
+
+    def add_up(self, schema: Any, first: Any, read: Callable[[Iterator[Piece], Any], Any]) -> Any:
+        """Return the statistics that the source computes itself; None if all rows have to be read."""
+        return None
+
 
 class Frames(Source):
     """A list of frames, or a function that returns an iterator of frames."""

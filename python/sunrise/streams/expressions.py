@@ -1,0 +1,62 @@
+"""Expressions of narwhals for the cells of a column, which every engine of lazy tables computes.
+
+The engines differ in what they refuse: a logarithm of 0, a boolean as a number. They agree that NaN is a number, that
+the sum of no cells is 0, and that a null adds nothing.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sunrise.statistics.support import Support
+
+#: Views of a cell that engines compute as precisely as NumPy, by name; `x` is an expression.
+_VIEWS: dict[str, Any] = {
+    "x": lambda x: x,
+    "log x": lambda x: x.log(),
+    "x squared": lambda x: x * x,
+    "cos x": lambda x: x.cos(),
+    "sin x": lambda x: x.sin(),
+}
+
+
+def is_number(dtype: Any) -> bool:
+    """True if cells of a type are numbers or booleans."""
+    import narwhals.stable.v2 as nw
+
+    return bool(dtype.is_numeric() or dtype == nw.Boolean)
+
+
+def can_be_nan(dtype: Any) -> bool:
+    """True if cells of a type may be NaN, infinite or fractions."""
+    return not (dtype.is_integer() or not dtype.is_numeric())
+
+
+def can_view(support: Support) -> bool:
+    """True if the engine of a lazy table can compute all views of the cells of a support."""
+    return all(view.name in _VIEWS for view in support.views)
+
+
+def number(name: str, dtype: Any, without_nan: bool) -> Any:
+    """Return the cells of a column as floats; with `without_nan`, NaN is null."""
+    import narwhals.stable.v2 as nw
+
+    cells = nw.col(name)
+    if dtype == nw.Boolean:  # PostgreSQL casts booleans to integers only
+        cells = cells.cast(nw.Int64)
+    if dtype != nw.Float64:
+        cells = cells.cast(nw.Float64)
+    return cells.fill_nan(None) if without_nan and can_be_nan(dtype) else cells
+
+
+def views(cells: Any, support: Support) -> list[Any]:
+    """Return the views of cells inside a support; cells outside are null."""
+    import narwhals.stable.v2 as nw
+
+    if support.above is not None:
+        # A comparison with null is null, and a null must stay one.
+        one = nw.when(cells > support.above).then(nw.lit(1.0))
+        return [nw.when(~cells.is_null()).then(one.otherwise(nw.lit(0.0)))]
+    if not support.plain and support.bounded:
+        cells = nw.when(cells >= support.lowest).then(cells)
+    return [_VIEWS[view.name](cells) for view in support.views]

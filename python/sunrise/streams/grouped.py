@@ -1,0 +1,127 @@
+"""Rows of a lazy table, grouped by label: which labels and weights there are, and sums by label."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sunrise._common import labels
+from sunrise._common.arrays import Floats, Integers, Labels, Positions
+from sunrise.data.errors import refuse_no_rows
+from sunrise.data.frame import frame_of
+from sunrise.data.labels import encode_labels, label_column
+from sunrise.streams.expressions import number
+from sunrise.streams.relation import Relation
+
+#: Names of computed columns; no column of a user has such a name.
+N_ROWS, WEIGHT, LOWEST = "sunrise: rows", "sunrise: weight", "sunrise: lowest weight"
+
+
+class Grouped(NamedTuple):
+    """The rows of a lazy table with a positive weight, by label."""
+
+    relation: Relation
+    label: str
+    weight: str | None
+    who: str
+    n_jobs: int | None
+    classes: Labels
+    rows: Integers
+    total: Floats
+
+    @classmethod
+    def of(cls, relation: Relation, label: str, weight: str | None, who: str, n_jobs: int | None) -> Grouped:
+        """Count the rows of every label; raise for missing labels and for weights that are not valid."""
+        import narwhals.stable.v2 as nw
+
+        by_label = relation.frame
+        counts = [nw.len().alias(N_ROWS)]
+        if weight is not None:
+            w = number(weight, relation.types[weight], without_nan=False)
+            by_label = relation.frame.select(nw.col(label), w.alias(WEIGHT))
+            counts += [
+                nw.col(WEIGHT).min().alias(LOWEST),
+                nw.col(WEIGHT).sum().alias(WEIGHT),
+                (nw.col(WEIGHT) > 0).sum().alias("sunrise: positive"),
+                nw.col(WEIGHT).count().alias("sunrise: present"),
+            ]
+        found = collected(by_label.group_by(label).agg(*counts))
+        rows, total = _floats(found, N_ROWS), _floats(found, N_ROWS)
+        if not len(rows):
+            refuse_no_rows(who, len(relation.names) - 1 - (weight is not None))
+        if weight is not None:
+            total = _floats(found, WEIGHT)
+            _check_weights(weight, rows, total, found)
+            rows = _floats(found, "sunrise: positive")
+        classes, position = _classes(who, found, label)
+        rows, total = _placed(rows.astype(np.int64), position), _placed(total, position)
+        return cls(relation, label, weight, who, n_jobs, classes, rows, total)._without_empty()
+
+    def _without_empty(self) -> Grouped:
+        """Leave out labels whose rows all have weight 0."""
+        present = np.flatnonzero(self.rows)
+        return self._replace(
+            classes=self.classes[present], rows=self.rows[present], total=self.total[present]
+        )
+
+    @property
+    def frame(self) -> Any:
+        """The rows with a positive weight, as a lazy frame of narwhals."""
+        import narwhals.stable.v2 as nw
+
+        return (
+            self.relation.frame
+            if self.weight is None
+            else self.relation.frame.filter(nw.col(self.weight) > 0)
+        )
+
+    def weight_cells(self) -> Any:
+        """Return the weights as an expression of floats, named WEIGHT."""
+        name: Any = self.weight
+        return number(name, self.relation.types[name], without_nan=False).alias(WEIGHT)
+
+    def sums(self, frame: Any, expressions: Sequence[Any]) -> Any:
+        """Return sums by label, which are columns of one row per class, in the order of the classes."""
+        found = collected(frame.group_by(self.label).agg(*expressions))
+        names = [name for name in found.columns if name != self.label]
+        classes, codes = _classes(self.who, found, self.label)
+        position = labels.locate(self.classes, classes)[codes]
+        if (position < 0).any() or len(position) < len(self.classes):
+            raise RuntimeError("The labels of the lazy table have changed while it was read. Fit again.")
+        return {name: _placed(_floats(found, name), position) for name in names}
+
+
+def _check_weights(name: str, rows: Floats, total: Floats, found: Any) -> None:
+    """Raise for weights that are missing, not finite, negative, or all 0."""
+    where = f"sample_weight: column {name!r}"
+    if (_floats(found, "sunrise: present") < rows).any() or not np.isfinite(total).all():
+        raise ValueError(
+            f"{where} holds nulls, infinity or NaN. Give every row a finite weight of 0 or more."
+        )
+    if (lowest := _floats(found, LOWEST).min()) < 0:
+        raise ValueError(f"{where} is negative: {lowest:g}. A weight must be 0 or more.")
+    if not total.any():
+        raise ValueError(f"{where} is zero for every row: there is nothing to fit.")
+
+
+def collected(frame: Any) -> Any:
+    """Return the rows of a lazy frame of narwhals, which are few, as a frame of narwhals."""
+    return frame.collect()
+
+
+def _floats(found: Any, name: str) -> Floats:
+    """Return a column of computed numbers; a null is NaN."""
+    return np.array([np.nan if x is None else float(x) for x in found[name].to_list()], dtype=np.float64)
+
+
+def _classes(who: str, found: Any, label: str) -> tuple[Labels, Any]:
+    native = found.select(label).to_native()
+    return encode_labels(who, label_column(native, frame_of(native), label), len(found))
+
+
+def _placed(a: Any, position: Positions) -> Any:
+    placed = np.zeros_like(a)
+    placed[position] = a
+    return placed

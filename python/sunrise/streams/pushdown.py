@@ -1,0 +1,170 @@
+"""Push-down: the engine of a lazy table computes the statistics of the columns that it can add up.
+
+Gaussian and similar columns are sums about an anchor, columns of levels and of counts are groups by value. Everything
+else is read in batches: text, kept values with many values, and columns with a cell that needs a message of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from sunrise._common import labels
+from sunrise._common.arrays import Floats
+from sunrise.model.choice import Choice
+from sunrise.model.schema import Schema
+from sunrise.statistics.counts import Counts
+from sunrise.statistics.empirical import Values
+from sunrise.statistics.model import Stats
+from sunrise.statistics.moments import Moments
+from sunrise.statistics.sums import Sums
+from sunrise.statistics.terms import X2, X
+from sunrise.streams.expressions import can_view, is_number
+from sunrise.streams.grouped import Grouped
+from sunrise.streams.source import Piece
+from sunrise.streams.sums import Target, sum_columns
+from sunrise.streams.value_counts import count_values
+
+#: Most levels or values of a column in the sample: with more, the groups are hardly fewer than the rows.
+MOST_VALUES = 10_000
+#: Largest mean of counts that are grouped by value: larger ones have too many values.
+LARGEST_MEAN = 1000.0
+
+
+class PushDown:
+    """The columns that an engine adds up, under the schema and the statistics of a sample."""
+
+    def __init__(self, grouped: Grouped, schema: Schema, first: Stats) -> None:
+        self.grouped, self.schema = grouped, schema
+        self.first = first
+        self._ways = self._plan()
+
+    def _plan(self) -> dict[int, str]:
+        """Return how each column is added up: "sums" or "values"; other columns are read in batches."""
+        types = self.grouped.relation.types
+        ways = dict.fromkeys(self.schema.asleep, "values")
+        for part, stats in zip(self.schema.parts, self.first.blocks, strict=True):
+            family, support = part.family, part.family.fit_support
+            reader = family.reader
+            if reader.whole_rows or reader.own_block or support.grids:
+                continue
+            sums = reader.is_plain and {X, X2}.issuperset(family.terms) and can_view(support)
+            for at, j in enumerate(part.columns):
+                if sums and is_number(types[self.schema.names[j]]):
+                    ways[j] = "sums"
+                elif _has_few_values(stats, at, len(support.views), support.whole):
+                    ways[j] = "values"
+        return {j: way for j, way in ways.items() if self.schema.names[j] in types}
+
+    def statistics(self) -> dict[int, Any]:
+        """Return the statistics of the columns that the engine has added up, by position."""
+        names, choices = self.schema.names, self.schema.choices
+        targets = {names[j]: j for j, way in self._ways.items() if way == "sums"}
+        summed = sum_columns(self.grouped, [self._target(j) for j in targets.values()])
+        own = {targets[name]: stats for name, stats in summed.items()}
+        for j, way in self._ways.items():
+            if way == "values":
+                own[j] = count_values(self.grouped, names[j], self._alone(choices[j]))
+        return own
+
+    def ways(self, done: dict[int, Any]) -> dict[str, str]:
+        """Return how each column was added up, by name: "sums", "values" or "batches"."""
+        columns = enumerate(self.schema.names)
+        used = {
+            j: name for j, name in columns if self.schema.choices[j].family or self.schema.choices[j].asleep
+        }
+        return {name: self._ways[j] if j in done else "batches" for j, name in used.items()}
+
+    def describe(self, done: dict[int, Any]) -> str:
+        """Return how many columns were added up in each way, in words."""
+        ways = list(self.ways(done).values())
+        counts = ((way, ways.count(way)) for way in ("sums", "values", "batches"))
+        return "columns added up by " + ", ".join(f"{way}: {n}" for way, n in counts)
+
+    @staticmethod
+    def _alone(choice: Choice) -> Choice:
+        return replace(choice, block=None)
+
+    def _target(self, j: int) -> Target:
+        name = self.schema.names[j]
+        part, k, at = next(
+            (part, k, part.columns.index(j)) for k, part in enumerate(self.schema.parts) if j in part.columns
+        )
+        support, squares = part.family.fit_support, X2 in part.family.terms
+        n = len(support.views)
+        anchor = np.zeros((len(self.grouped.classes), n))
+        if squares:
+            own = self.first.blocks[k].select_columns(at * n + np.arange(n))
+            anchor = anchors(own, labels.locate(self.first.classes, self.grouped.classes))
+        return Target(name, self.grouped.relation.types[name], support, squares, anchor)
+
+
+def anchors(moments: Moments, position: Any) -> Floats:
+    """Return the anchors of classes, given by their positions in the statistics of a sample, -1 if absent.
+
+    One anchor for all classes is cheaper, so a class has its own only if the mean of the column is far from its mean.
+    """
+    pooled = moments.pooled()
+    common = _rounded(pooled.mean[0], pooled.squared_error[0], pooled.observed_weight[0])
+    mean, squares = moments.mean_and_squared_error
+    weight = np.broadcast_to(moments.observed_weight, mean.shape)
+    own = np.stack([_rounded(*row) for row in zip(mean, squares, weight, strict=True)])
+    # Squares about the common anchor are those about the mean, and the weight times the squared distance.
+    far = weight * (mean - common) ** 2 > 16.0 * squares
+    anchor = np.where(far & (np.broadcast_to(moments.rows, mean.shape) > 0), own, common)
+    return np.where(position[:, None] >= 0, anchor[position], common)
+
+
+def _rounded(mean: Floats, squares: Floats, weight: Floats) -> Floats:
+    """Round means to a small part of the standard deviation: numbers of few digits are the same in every engine."""
+    deviation = np.sqrt(np.divide(squares, weight, out=np.zeros_like(mean), where=weight > 0))
+    step = 2.0 ** np.floor(np.log2(np.where(deviation > 0, deviation, 1.0)) - 4)
+    with np.errstate(over="ignore", invalid="ignore"):
+        rounded = np.round(mean / step) * step
+    return np.where((deviation > 0) & np.isfinite(rounded), rounded, mean)
+
+
+def _has_few_values(stats: Any, at: int, n_views: int, whole: bool) -> bool:
+    """True if the statistics of a sample show that a column has few distinct values."""
+    if isinstance(stats, Counts):
+        return bool(np.diff(stats.offsets)[at] <= MOST_VALUES)
+    if isinstance(stats, Values):
+        return bool(stats.sizes[:, at].sum() <= MOST_VALUES)
+    if isinstance(stats, Sums) and whole:
+        return bool(stats.pooled().mean[0, at * n_views] <= LARGEST_MEAN)
+    return False
+
+
+def rest_of(schema: Schema, done: dict[int, Any]) -> Schema:
+    """Return the schema of the columns that are read in batches."""
+    return schema.with_choices({j: replace(schema.choices[j], family=None, asleep=False) for j in done})
+
+
+def rest_pieces(grouped: Grouped, schema: Schema) -> Iterator[Piece] | None:
+    """Read the columns of a schema in batches, with labels and weights; None if there is none."""
+    names = [
+        name for j, name in enumerate(schema.names) if schema.choices[j].family or schema.choices[j].asleep
+    ]
+    if not names:
+        return None
+    extra = [grouped.label] if grouped.weight is None else [grouped.label, grouped.weight]
+    relation = grouped.relation
+    return relation.batches(relation.select([*names, *extra]))
+
+
+def combine(grouped: Grouped, schema: Schema, done: dict[int, Any], rest: Stats | None) -> Stats:
+    """Return the statistics of all columns, from those that the engine and the batches have added up."""
+    rest_schema = rest_of(schema, done)
+    if rest is None:
+        rest = Stats(grouped.classes, grouped.rows, grouped.total, ())
+    elif not np.array_equal(rest.rows, grouped.rows):
+        raise RuntimeError("The rows of the lazy table have changed while it was read. Fit again.")
+    rest = rest.reindexed(grouped.classes)
+    blocks = schema.regrouped(rest_schema, rest.blocks, done)
+    asleep = None
+    if schema.asleep:
+        asleep = Counts.concatenate([done[j] for j in schema.asleep])
+    return Stats(grouped.classes, grouped.rows, grouped.total, blocks, asleep)

@@ -1,0 +1,66 @@
+"""Columns with few distinct values: the engine of a lazy table counts the rows with each label and value.
+
+The counts are rows of a small table with weights, so every family adds them up in its usual way, and the names of
+levels, missing cells and messages are the same as for a table in memory.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from sunrise._common.arrays import Integers
+from sunrise.data.frame import frame_of
+from sunrise.data.labels import encode_labels, label_column
+from sunrise.model.accumulate import RowAccumulator
+from sunrise.model.choice import Choice
+from sunrise.model.schema import Schema
+from sunrise.statistics.counts import Counts
+from sunrise.statistics.empirical import Values
+from sunrise.streams.grouped import N_ROWS, WEIGHT, Grouped, collected
+
+
+def count_values(grouped: Grouped, name: str, choice: Choice) -> Any:
+    """Return the statistics of a column: of its family, or counts of its values if it is asleep."""
+    import narwhals.stable.v2 as nw
+
+    counts, frame = [nw.len().alias(N_ROWS)], grouped.frame
+    if grouped.weight is not None:
+        frame = frame.select(nw.col(grouped.label), nw.col(name), grouped.weight_cells())
+        counts.append(nw.col(WEIGHT).sum().alias(WEIGHT))
+    return statistics_of(grouped, name, choice, collected(frame.group_by(grouped.label, name).agg(*counts)))
+
+
+def statistics_of(grouped: Grouped, name: str, choice: Choice, found: Any) -> Any:
+    """Return the statistics of a column from the number and weight of the rows with each label and value."""
+    schema = Schema((name,), (choice,), True)
+    rows = np.asarray(found[N_ROWS].to_list(), dtype=np.float64)
+    native = found.select(grouped.label, name).to_native()
+    table = frame_of(native)
+    classes, codes = encode_labels(grouped.who, label_column(native, table, grouped.label), len(rows))
+    cells = table.without(grouped.label)
+
+    def added(weight: Any) -> Any:
+        rows_of = RowAccumulator(classes, codes, weight, grouped.n_jobs, grouped.who)
+        stats = rows_of.table(cells, schema).reindexed(grouped.classes)
+        return stats.asleep if choice.asleep else stats.blocks[0]
+
+    by_rows = added(rows)
+    if grouped.weight is None:
+        return with_rows(by_rows, by_rows)
+    return with_rows(added(np.asarray(found[WEIGHT].to_list(), dtype=np.float64)), by_rows)
+
+
+def with_rows(stats: Any, by_rows: Any) -> Any:
+    """Return statistics with the row counts that are the weights of other ones."""
+    if isinstance(stats, Counts):
+        return replace(stats, rows=_whole(by_rows.weight))
+    if isinstance(stats, Values):
+        return replace(stats, rows=_whole(by_rows.observed_weight), times=_whole(by_rows.weight))
+    return replace(stats, rows=_whole(by_rows.observed_weight))
+
+
+def _whole(a: Any) -> Integers:
+    return np.rint(a).astype(np.int64)
