@@ -345,8 +345,13 @@ def test_single_families_take_no_dicts_and_say_so(table, kind, remedy):
     assert len(model.predict(remedied)) == len(remedied)
 
 
-def test_a_lazy_frame_is_refused_with_the_remedy():
-    refused(pl.LazyFrame(X), match=r"lazy.*collect\(\)", error=TypeError)
+def test_a_lazy_frame_needs_the_name_of_its_label_column():
+    refused(pl.LazyFrame(X), match=r"X comes in batches\. Pass the name of a column of X")
+
+
+def test_a_lazy_frame_is_refused_with_the_remedy_where_the_whole_table_is_needed():
+    with pytest.raises(TypeError, match=r"lazy.*collect\(\)"):
+        GaussianNB().fit(pl.LazyFrame({"size": X["size"]}), Y)
 
 
 def test_columns_of_different_lengths_are_refused():

@@ -29,6 +29,27 @@ def library_of(X: Any) -> str | None:
     return package if package in ("pandas", "polars", "pyarrow") else None
 
 
+def lazy_kind_of(X: Any) -> str | None:
+    """Return the kind of a lazy table: "polars", "duckdb" or "ibis"; None for anything else.
+
+    >>> lazy_kind_of([[1.0]]) is None
+    True
+    """
+    for cls in type(X).__mro__:
+        package = cls.__module__.partition(".")[0].removeprefix("_")
+        if (kind := _LAZY_TYPES.get((package, cls.__name__))) is not None:
+            return kind
+    return None
+
+
+#: Kinds of lazy tables by package and name of their type.
+_LAZY_TYPES = {
+    ("polars", "LazyFrame"): "polars",
+    ("duckdb", "DuckDBPyRelation"): "duckdb",
+    ("ibis", "Table"): "ibis",
+}
+
+
 def readable(x: Any) -> bool:
     """True if the native functions can read an array in place: plain numbers, aligned, strides of whole cells."""
     if type(x) is not np.ndarray or x.dtype not in _PLAIN or not (flags := x.flags).aligned:

@@ -86,6 +86,18 @@ def refuse_dates(what: str) -> NoReturn:
     )
 
 
+def refuse_lazy(X: Any) -> NoReturn:
+    """Raise for a lazy table or a reader, which would have to be loaded whole."""
+    load = next(
+        (name for name in ("collect", "read_all", "to_arrow_table", "to_pyarrow") if hasattr(X, name)),
+        "collect",
+    )
+    raise TypeError(
+        f"X is lazy ({type(X).__name__}), and this method needs the whole table in memory: pass X.{load}(). "
+        "fit, partial_fit, predict and score of NaiveBayes read it in batches."
+    )
+
+
 def refuse_type(name: Any, dtype: str) -> NoReturn:
     """Raise for a column type that no family can read."""
     if "complex" in dtype.lower():

@@ -21,13 +21,14 @@ from sunrise.data.columns import (
     fill_masked,
     in_place,
     is_missing,
+    lazy_kind_of,
     library_of,
     numpy_column,
     pandas_column,
     polars_column,
     readable,
 )
-from sunrise.data.errors import place, refuse_path, refuse_shape
+from sunrise.data.errors import place, refuse_lazy, refuse_path, refuse_shape
 from sunrise.data.join import take_rows
 
 
@@ -111,8 +112,8 @@ def frame_of(X: Any) -> Frame:
     if isinstance(X, str | bytes | os.PathLike):
         refuse_path("X", X)
     library = library_of(X)
-    if hasattr(X, "collect"):
-        raise TypeError(f"X is lazy ({type(X).__name__}): pass X.collect().")
+    if hasattr(X, "collect") or lazy_kind_of(X) is not None or hasattr(X, "read_next_batch"):
+        refuse_lazy(X)
     if library in ("pandas", "polars") and not hasattr(X, "columns"):
         raise ValueError(
             f"Expected 2D array: X is a {type(X).__name__}, not a table. For one row pass a dict (row.to_dict()) or a "

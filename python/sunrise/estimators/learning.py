@@ -130,7 +130,10 @@ class LearningMixin(AlgebraMixin, SourceMixin, CalibratingMixin):
         array(['a', 'b', 'c'], dtype='<U1')
         """
         with self._unchanged_on_failure():
-            self._add_rows(*self._read_batch(X, y, classes, sample_weight))
+            if self._reads_sources and (source := source_of(X)) is not None:
+                self._add_source(source, y, classes, sample_weight)
+            else:
+                self._add_rows(*self._read_batch(X, y, classes, sample_weight))
             self._warn_after_em("partial_fit adds the statistics of labelled rows")
         return self
 

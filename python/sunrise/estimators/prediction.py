@@ -10,11 +10,11 @@ from sklearn.base import ClassifierMixin
 
 from sunrise import _native
 from sunrise._common import labels
-from sunrise._common.arrays import Floats
 from sunrise._common.threads import limited_to
 from sunrise._common.warnings import ImpossibleRowWarning, StaleCalibrationWarning, alert
 from sunrise.data import write
 from sunrise.data.blocks import Batch
+from sunrise.data.columns import lazy_kind_of
 from sunrise.data.errors import refuse_cell
 from sunrise.data.labels import encode_labels, is_name, label_column
 from sunrise.data.weights import weights
@@ -26,6 +26,8 @@ from sunrise.inference.linear_form import LinearForm
 from sunrise.model.encode_rows import count_unusable, encode_rows
 from sunrise.model.fitted import FittedModel
 from sunrise.model.score import score_rows
+from sunrise.streams.predictions import lazy_predictions, score_accuracy, score_source
+from sunrise.streams.source import source_of
 
 
 class PredictionMixin(ClassifierMixin, Estimator):  # type: ignore[misc]
@@ -41,6 +43,8 @@ class PredictionMixin(ClassifierMixin, Estimator):  # type: ignore[misc]
 
         With `as_frame=True` the result is a frame of the same library as X.
         """
+        if as_frame and (frame := self._lazy_frame(X, "predict")) is not None:
+            return frame
         codes = self._score(X, None)  # before `classes_` is read: NotFittedError, not AttributeError
         predicted = self.classes_[codes]
         if not as_frame:
@@ -50,21 +54,40 @@ class PredictionMixin(ClassifierMixin, Estimator):  # type: ignore[misc]
 
     def predict_proba(self, X: Any, as_frame: bool = False) -> Any:
         """Return the probability of every class for every row, in the order of `classes_`."""
-        return self._class_columns(X, self._score(X, "proba"), as_frame)
+        return self._class_columns(X, "proba", as_frame)
 
     def predict_log_proba(self, X: Any, as_frame: bool = False) -> Any:
         """Return the log probability of every class for every row; precise even if the probability rounds to 0 or 1."""
-        return self._class_columns(X, self._score(X, "log_proba"), as_frame)
+        return self._class_columns(X, "log_proba", as_frame)
 
     def predict_joint_log_proba(self, X: Any, as_frame: bool = False) -> Any:
         """Return the joint log score log P(c) + log P(x | c) of every class for every row."""
-        return self._class_columns(X, self._score(X, "joint"), as_frame)
+        return self._class_columns(X, "joint", as_frame)
 
-    def _class_columns(self, X: Any, values: Floats, as_frame: bool) -> Any:
-        """Return values (rows x classes) as an array, or as a frame with one column per class."""
+    def _class_columns(self, X: Any, output: str, as_frame: bool) -> Any:
+        """Return scores (rows x classes) as an array, or as a frame with one column per class."""
+        if as_frame and (frame := self._lazy_frame(X, output)) is not None:
+            return frame
+        values = self._score(X, output)
         if not as_frame:
             return values
         return write.frame_like(X, dict(zip(self.classes_.tolist(), values.T, strict=True)))
+
+    def _lazy_frame(self, X: Any, output: str) -> Any:
+        """Return the predictions of a lazy table as a lazy table of the same kind; None for other tables."""
+        if not getattr(self, "_reads_sources", False) or lazy_kind_of(X) is None:
+            return None
+        self._require_fitted()
+        if output == "predict":
+            name = self._model.schema.label
+            return lazy_predictions(
+                X, lambda table: self.predict(table, as_frame=True), {name or "class": self.classes_[:1]}
+            )
+
+        def columns_of(table: Any) -> Any:
+            return self._class_columns(table, output, True)
+
+        return lazy_predictions(X, columns_of, dict.fromkeys(self.classes_.tolist(), np.zeros(1)))
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the accuracy on rows X with labels y, which may be all labels that `fit` takes.
@@ -72,6 +95,8 @@ class PredictionMixin(ClassifierMixin, Estimator):  # type: ignore[misc]
         y may be the name of the label column of X. A label that did not occur in fit is never predicted.
         """
         self._require_fitted()
+        if getattr(self, "_reads_sources", False) and (source := source_of(X)) is not None:
+            return score_accuracy(self.score, source, y, sample_weight)
         who, table = type(self).__name__, self._read_table(X, fitting=False)
         if self._finds_labels_by_name and is_name(y, table):
             table, y = table.without(y), label_column(X, table, y)
@@ -87,6 +112,8 @@ class PredictionMixin(ClassifierMixin, Estimator):  # type: ignore[misc]
         batch = records.read_matrix(X)
         if batch is None and self._reads_records:
             batch = records.read(X)
+        if batch is None and getattr(self, "_reads_sources", False) and (source := source_of(X)) is not None:
+            return score_source(lambda table: self._score(table, output), source)
         return self._scored(self._encode(X)[0] if batch is None else batch, output, self._model)
 
     def _scored(self, batch: Batch, output: str | None, model: FittedModel) -> NDArray[Any]:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from sunrise.data.align import align
 from sunrise.data.frame import Frame, frame_of
 from sunrise.data.labels import encode_labels, label_column, separate_labels
 from sunrise.data.weights import weights
-from sunrise.estimators.stream import StreamMixin
+from sunrise.estimators.stream import StreamMixin, empty_table
+from sunrise.estimators.training_rows import TrainingRows
 from sunrise.model.accumulate import RowAccumulator
 from sunrise.model.schema import Schema
 from sunrise.model.settings import Settings
@@ -30,9 +31,7 @@ class SourceMixin(StreamMixin):
         The first pass draws a sample, which decides families and calibration. The second pass adds up all rows. The
         first rows decide a source that can be read only once.
         """
-        label = _name("y", y)
-        if label is None:
-            raise ValueError("X comes in batches. Pass the name of the label column as y.")
+        label = _label(y)
         batches = _Batches(type(self).__name__, settings, label, _name("sample_weight", sample_weight))
         source.group(label, batches.weight, type(self).__name__, settings.n_jobs)
         drawn = source.sample(SAMPLED)
@@ -55,12 +54,8 @@ class SourceMixin(StreamMixin):
             self._model.calibration,
             self.__dict__.get("loo_score_"),
         )
-
-        def add_up(pieces: Iterator[Piece], schema: Schema) -> Stats:
-            return _add_up([], map(batches.read, pieces), schema, type(self).__name__)[0]
-
         latest = align(sample.finish().table, schema, type(self).__name__)
-        stats = source.add_up(schema, self.stats_, add_up)
+        stats = source.add_up(schema, self.stats_, self._adder(batches))
         if stats is None:
             again = map(batches.read, source.pieces() if source.repeats else pieces)
             stats, latest = _add_up(read, again, schema, type(self).__name__)
@@ -68,6 +63,35 @@ class SourceMixin(StreamMixin):
         self._set_calibration(calibration)
         if score is not None:
             self.__dict__["loo_score_"] = score
+
+    def _add_source(self, source: Source, y: Any, classes: Any, sample_weight: Any) -> None:
+        """Add all rows of a source to the model, batch by batch, or as statistics that the source computes."""
+        settings = self._checked_settings()
+        announced = self._announced_classes(classes, settings)
+        self._refuse_fixed_parameters()
+        label = _label(y)
+        batches = _Batches(type(self).__name__, settings, label, _name("sample_weight", sample_weight))
+        is_decided = "_model" in self.__dict__ and "_kept" not in self.__dict__
+        if is_decided and source.group(label, batches.weight, type(self).__name__, settings.n_jobs):
+            schema, previous = self._current_state(settings)
+            stats = source.add_up(schema, previous, self._adder(batches))
+            if stats is not None:
+                self._refuse_unannounced(stats.classes, announced)
+                latest = empty_table(schema.names, schema.choices)
+                self._set_woken_state(settings, schema, previous + stats, latest, announced)
+                return
+        for piece in source.pieces():
+            batch = batches.read(piece)
+            self._refuse_unannounced(batch.rows.classes, announced)
+            self._add_rows(settings, TrainingRows(batch.table, batch.rows, label), announced)
+
+    def _adder(self, batches: _Batches) -> Callable[[Iterator[Piece], Schema], Stats]:
+        """Return a function that adds up batches under a schema."""
+
+        def add_up(pieces: Iterator[Piece], schema: Schema) -> Stats:
+            return _add_up([], map(batches.read, pieces), schema, batches.who)[0]
+
+        return add_up
 
 
 class _Batch(NamedTuple):
@@ -109,6 +133,13 @@ def _add_up(read: list[_Batch], more: Iterator[_Batch], schema: Schema, who: str
             own = batch.rows.table(table, schema)
             stats = own if stats is None else stats + own
     return stats, table
+
+
+def _label(y: Any) -> str:
+    label = _name("y", y)
+    if label is None:
+        raise ValueError("X comes in batches. Pass the name of the label column as y.")
+    return label
 
 
 def _name(argument: str, value: Any) -> str | None:

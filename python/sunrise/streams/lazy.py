@@ -6,12 +6,13 @@ import logging
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from sunrise.data.columns import lazy_kind_of
 from sunrise.data.errors import closest
 from sunrise.model.schema import Schema
 from sunrise.statistics.model import Stats
 from sunrise.streams.grouped import Grouped
 from sunrise.streams.pushdown import PushDown, combine, rest_of, rest_pieces
-from sunrise.streams.relation import BATCH_ROWS, Relation, kind_of
+from sunrise.streams.relation import BATCH_ROWS, Relation
 from sunrise.streams.source import FINDERS, Piece
 
 __all__ = ["lazy"]
@@ -99,7 +100,7 @@ def lazy(X: Any, *, push_down: bool | str = "auto", batch_rows: int = BATCH_ROWS
     >>> sr.NaiveBayes().fit(sr.lazy(people, push_down=False), y="sex").classes_
     array(['f', 'm'], dtype=object)
     """
-    if kind_of(X) is None:
+    if lazy_kind_of(X) is None:
         raise TypeError(
             f"X is of type {type(X).__name__}, not a lazy table. Pass a polars LazyFrame, a DuckDB relation or an Ibis "
             "table; pass other tables to fit as they are."
@@ -109,7 +110,7 @@ def lazy(X: Any, *, push_down: bool | str = "auto", batch_rows: int = BATCH_ROWS
 
 def lazy_table_of(X: Any) -> LazyTable | None:
     """Return the source of a lazy table; None for anything else."""
-    return None if kind_of(X) is None else LazyTable(X)
+    return None if lazy_kind_of(X) is None else LazyTable(X)
 
 
 def _draw(kind: str | None, table: Any, share: float) -> Any:

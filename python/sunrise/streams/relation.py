@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Any
 
+from sunrise.data.columns import lazy_kind_of
 from sunrise.streams.source import Piece, Source, n_rows_of
 
 #: Rows of a batch: large enough that a batch costs little beside its rows, small enough for the memory.
@@ -25,7 +26,7 @@ class Relation(Source):
         if not any(push_down is choice or push_down == choice for choice in PUSH_DOWN):
             raise ValueError(f'push_down is {push_down!r}; it must be "auto", True or False.')
         self.table, self.push_down, self.batch_rows = _native(table), push_down, batch_rows
-        self.kind = kind_of(self.table)
+        self.kind = lazy_kind_of(self.table)
 
     def __repr__(self) -> str:
         return f"Relation of {self.kind} with {len(self.names)} columns, push_down={self.push_down!r}"
@@ -50,9 +51,7 @@ class Relation(Source):
     @cached_property
     def backend(self) -> str:
         """The engine that computes the rows: polars, duckdb, or the name of the backend of Ibis."""
-        if self.kind != "ibis":
-            return self.kind
-        return str(self.table.get_backend().name)
+        return str(self.table.get_backend().name if self.kind == "ibis" else self.kind)
 
     def pieces(self) -> Iterator[Piece]:
         """Read all columns in batches."""
@@ -68,23 +67,6 @@ class Relation(Source):
     def select(self, names: Sequence[str]) -> Any:
         """Return some columns as a lazy table of the same kind."""
         return self.frame.select(*names).to_native()
-
-
-def kind_of(X: Any) -> str | None:
-    """Return the kind of a lazy table: "polars", "duckdb" or "ibis"; None for anything else.
-
-    >>> kind_of([[1.0]]) is None
-    True
-    """
-    for cls in type(X).__mro__:
-        package = cls.__module__.partition(".")[0]
-        if package == "polars" and cls.__name__ == "LazyFrame":
-            return "polars"
-        if package in ("duckdb", "_duckdb") and cls.__name__ == "DuckDBPyRelation":
-            return "duckdb"
-        if package == "ibis" and cls.__name__ == "Table":
-            return "ibis"
-    return None
 
 
 def _batches(kind: str | None, table: Any, rows: int) -> Iterator[Any]:
@@ -108,7 +90,7 @@ def _native(table: Any) -> Any:
 
     Ibis reads batches by a method that DuckDB 2 does not have.
     """
-    if kind_of(table) != "ibis" or (backend := table.get_backend()).name != "duckdb":
+    if lazy_kind_of(table) != "ibis" or (backend := table.get_backend()).name != "duckdb":
         return table
     table.limit(0).to_pyarrow()  # registers tables in memory
     return backend.con.sql(backend.compile(table))

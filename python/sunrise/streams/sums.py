@@ -19,8 +19,8 @@ from sunrise.statistics.support import Support
 from sunrise.streams.expressions import can_be_nan, number, views
 from sunrise.streams.grouped import WEIGHT, Grouped
 
-#: Bound on the rounding error of a sum of n floats, relative to the sum of their sizes. Engines add one by one, so errors
-#: grow with the root of n; measured ones were up to 4 times 2**-52 times this root (tests/streams/test_pushdown.py).
+#: Bound on the rounding error of a sum of n floats, relative to the sum of their sizes. Engines add one by one, so
+#: errors grow with the root of n; measured ones were up to 4 times 2**-52 times this root.
 SQL_ROUNDING, PER_ROOT = 1e-13, 2.0**-48
 #: Columns that one query sums: engines limit the number of columns of a result.
 COLUMNS_PER_QUERY = 128
@@ -143,7 +143,7 @@ def _judge(target: Target, found: _Found, done: dict[str, Any], last: bool) -> T
     x2 = found("x2", n_views) if target.squares else x
     some = rows > 0
     x, x2 = np.where(some, x, 0.0), np.where(some, x2, 0.0)
-    is_inside = not target.support.bounded or _is_inside(target.support, found, some.any(axis=1))
+    is_inside = not target.support.bounded or _is_inside(target.support, found, np.asarray(some.any(axis=1)))
     if not (np.isfinite(x).all() and np.isfinite(x2).all() and is_inside):
         if target.without_nan or not can_be_nan(target.dtype):
             return None

@@ -63,4 +63,4 @@ def with_rows(stats: Any, by_rows: Any) -> Any:
 
 
 def _whole(a: Any) -> Integers:
-    return np.rint(a).astype(np.int64)
+    return np.asarray(np.rint(a), dtype=np.int64)
