@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import polars as pl
 import pytest
@@ -32,9 +34,10 @@ FAMILIES = {
 WAYS = {
     **dict.fromkeys(["far", "near", "amount", "duration", "wait", "tries", "visits"], "sums"),
     **dict.fromkeys(["flag", "angle", "red", "blue"], "sums"),
-    **dict.fromkeys(["events", "claims", "town", "grade", "level", "rating"], "values"),
-    **dict.fromkeys(["share", "height", "noise", "note"], "batches"),
+    **dict.fromkeys(["events", "claims", "town", "grade", "level", "rating", "height"], "values"),
+    **dict.fromkeys(["share", "noise", "note"], "batches"),
 }
+_NUMBERS = itertools.count()
 ENGINES = ["polars", "duckdb", "ibis on duckdb", "ibis on postgresql"]
 
 
@@ -84,9 +87,8 @@ def as_lazy(table: pl.DataFrame, engine: str, request: pytest.FixtureRequest):
     if engine == "polars":
         return table.lazy()
     if engine == "ibis on postgresql":
-        return request.getfixturevalue("postgres").create_table(
-            f"t{request.node.name[:20]}{id(table)}", table.to_arrow(), temp=True
-        )
+        connection = request.getfixturevalue("postgres")
+        return connection.create_table(f"people {next(_NUMBERS)}", table.to_arrow(), temp=True)
     duckdb = pytest.importorskip("duckdb", reason="DuckDB is not installed: pip install duckdb")
     connection = duckdb.connect()
     connection.register("given", table.to_arrow())

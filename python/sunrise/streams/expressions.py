@@ -6,7 +6,10 @@ the sum of no cells is 0, and that a null adds nothing.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
+
+import numpy as np
 
 from sunrise.statistics.support import Support
 
@@ -42,8 +45,8 @@ def number(name: str, dtype: Any, without_nan: bool) -> Any:
     import narwhals.stable.v2 as nw
 
     cells = nw.col(name)
-    if dtype == nw.Boolean:  # PostgreSQL casts booleans to integers only
-        cells = cells.cast(nw.Int64)
+    if dtype == nw.Boolean:  # PostgreSQL casts booleans to 32-bit integers only
+        cells = cells.cast(nw.Int32)
     if dtype != nw.Float64:
         cells = cells.cast(nw.Float64)
     return cells.fill_nan(None) if without_nan and can_be_nan(dtype) else cells
@@ -60,3 +63,19 @@ def views(cells: Any, support: Support) -> list[Any]:
     if not support.plain and support.bounded:
         cells = nw.when(cells >= support.lowest).then(cells)
     return [_VIEWS[view.name](cells) for view in support.views]
+
+
+def bin_values(name: str, dtype: Any, edges: Sequence[float]) -> Any:
+    """Return one number of the bin of every cell: the lower edge, or a number below the first edge.
+
+    Infinite cells stay, so that they are refused as in memory.
+    """
+    import narwhals.stable.v2 as nw
+
+    cells = number(name, dtype, without_nan=True)
+    lowest = nw.lit(-1.0 if not edges else float(edges[0]) - abs(float(edges[0])) - 1.0)
+    value = nw.when(cells < np.inf).then(lowest).otherwise(cells)
+    for edge in edges:
+        value = nw.when((cells >= edge) & (cells < np.inf)).then(nw.lit(float(edge))).otherwise(value)
+    value = nw.when(cells > -np.inf).then(value).otherwise(cells)
+    return nw.when(~cells.is_null()).then(value).alias(name)

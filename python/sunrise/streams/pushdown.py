@@ -55,7 +55,9 @@ class PushDown:
             for at, j in enumerate(part.columns):
                 if sums and is_number(types[self.schema.names[j]]):
                     ways[j] = "sums"
-                elif _has_few_values(stats, at, len(support.views), support.whole):
+                elif _has_few_values(stats, at, len(support.views), support.whole) and (
+                    not reader.learns or is_number(types[self.schema.names[j]])
+                ):
                     ways[j] = "values"
         return {j: way for j, way in ways.items() if self.schema.names[j] in types}
 
@@ -132,7 +134,7 @@ def _has_few_values(stats: Any, at: int, n_views: int, whole: bool) -> bool:
     if isinstance(stats, Counts):
         return bool(np.diff(stats.offsets)[at] <= MOST_VALUES)
     if isinstance(stats, Values):
-        return bool(stats.sizes[:, at].sum() <= MOST_VALUES)
+        return bool(stats.sizes[:, at].sum() <= min(MOST_VALUES, stats.rows[:, at].sum() / 4))
     if isinstance(stats, Sums) and whole:
         return bool(stats.pooled().mean[0, at * n_views] <= LARGEST_MEAN)
     return False

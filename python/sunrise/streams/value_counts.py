@@ -19,6 +19,7 @@ from sunrise.model.choice import Choice
 from sunrise.model.schema import Schema
 from sunrise.statistics.counts import Counts
 from sunrise.statistics.empirical import Values
+from sunrise.streams.expressions import bin_values
 from sunrise.streams.grouped import N_ROWS, WEIGHT, Grouped, collected
 
 
@@ -26,11 +27,22 @@ def count_values(grouped: Grouped, name: str, choice: Choice) -> Any:
     """Return the statistics of a column: of its family, or counts of its values if it is asleep."""
     import narwhals.stable.v2 as nw
 
-    counts, frame = [nw.len().alias(N_ROWS)], grouped.frame
+    cells, counts = [nw.col(grouped.label), values_of(grouped, name, choice)], [nw.len().alias(N_ROWS)]
     if grouped.weight is not None:
-        frame = frame.select(nw.col(grouped.label), nw.col(name), grouped.weight_cells())
+        cells.append(grouped.weight_cells())
         counts.append(nw.col(WEIGHT).sum().alias(WEIGHT))
-    return statistics_of(grouped, name, choice, collected(frame.group_by(grouped.label, name).agg(*counts)))
+    by_value = grouped.frame.select(*cells).group_by(grouped.label, name).agg(*counts)
+    return statistics_of(grouped, name, choice, collected(by_value))
+
+
+def values_of(grouped: Grouped, name: str, choice: Choice) -> Any:
+    """Return the cells to group by: the cells themselves, or one number for each bin."""
+    import narwhals.stable.v2 as nw
+
+    family: Any = choice.family
+    if family is None or not family.reader.learns:
+        return nw.col(name)
+    return bin_values(name, grouped.relation.types[name], family.cuts[0].edges)
 
 
 def statistics_of(grouped: Grouped, name: str, choice: Choice, found: Any) -> Any:
