@@ -177,12 +177,16 @@ def test_the_way_is_logged_and_can_be_chosen(caplog):
     table = make_table(1000).select("near", "town", "note", "answer").lazy()
     families = {"near": "gaussian", "town": "categorical", "note": "text"}
     with caplog.at_level(logging.INFO, "sunrise"):
-        sr.NaiveBayes(families, calibrate=None).fit(table, y="answer")
+        sr.NaiveBayes(families, calibrate=None).fit(sr.lazy(table, push_down=True), y="answer")
     assert "sums: 1, values: 1, batches: 1" in caplog.text
     caplog.clear()
     with caplog.at_level(logging.INFO, "sunrise"):
         sr.NaiveBayes(families, calibrate=None).fit(sr.lazy(table, push_down=False), y="answer")
-    assert "read in batches" in caplog.text
+    assert "read in batches (push_down=False)" in caplog.text
+    caplog.clear()
+    with caplog.at_level(logging.INFO, "sunrise"):
+        sr.NaiveBayes(families, calibrate=None).fit(table, y="answer")
+    assert "1,000 rows, fewer than 2,000 for each of 4 columns" in caplog.text
     with pytest.raises(ValueError, match="push_down is 'sometimes'"):
         sr.lazy(table, push_down="sometimes")
 

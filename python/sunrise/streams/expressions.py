@@ -12,11 +12,12 @@ from typing import Any
 import numpy as np
 
 from sunrise.statistics.support import Support
+from sunrise.streams.relation import Relation
 
 #: Views of a cell that engines compute as precisely as NumPy, by name; `x` is an expression.
 _VIEWS: dict[str, Any] = {
     "x": lambda x: x,
-    "log x": lambda x: x.log(),
+    "log x": None,  # see `logarithms`
     "x squared": lambda x: x * x,
     "cos x": lambda x: x.cos(),
     "sin x": lambda x: x.sin(),
@@ -52,17 +53,38 @@ def number(name: str, dtype: Any, without_nan: bool) -> Any:
     return cells.fill_nan(None) if without_nan and can_be_nan(dtype) else cells
 
 
-def views(cells: Any, support: Support) -> list[Any]:
-    """Return the views of cells inside a support; cells outside are null."""
+def views(cells: Any, support: Support, log_name: str) -> list[Any]:
+    """Return the views of cells; `log_name` is the column of their logarithms."""
     import narwhals.stable.v2 as nw
 
     if support.above is not None:
         # A comparison with null is null, and a null must stay one.
         one = nw.when(cells > support.above).then(nw.lit(1.0))
         return [nw.when(~cells.is_null()).then(one.otherwise(nw.lit(0.0)))]
-    if not support.plain and support.bounded:
-        cells = nw.when(cells >= support.lowest).then(cells)
-    return [_VIEWS[view.name](cells) for view in support.views]
+    return [nw.col(log_name) if view.name == "log x" else _VIEWS[view.name](cells) for view in support.views]
+
+
+def logarithms(relation: Relation, frame: Any, columns: dict[str, tuple[str, bool]]) -> Any:
+    """Return a lazy frame of narwhals with columns of logarithms; null where cells are not above 0.
+
+    `columns` has the name of each column, and if NaN has to be null, by the name of the new column. narwhals asks Ibis
+    for a logarithm with a base, which PostgreSQL computes with decimals, a hundred times slower.
+    """
+    import narwhals.stable.v2 as nw
+
+    if not columns:
+        return frame
+    if relation.kind == "ibis":
+        table, logs = frame.to_native(), {}
+        for new, (name, without_nan) in columns.items():
+            x = table[name].cast("float64")
+            is_positive = (x > 0) & ~x.isnan() if without_nan else x > 0
+            logs[new] = is_positive.ifelse(x, None).ln()
+        return nw.from_native(table.mutate(**logs))
+    numbers = {
+        new: number(name, relation.types[name], without_nan) for new, (name, without_nan) in columns.items()
+    }
+    return frame.with_columns(**{new: nw.when(x > 0).then(x).log() for new, x in numbers.items()})
 
 
 def bin_values(name: str, dtype: Any, edges: Sequence[float]) -> Any:

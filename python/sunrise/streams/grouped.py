@@ -11,7 +11,7 @@ from sunrise._common import labels
 from sunrise._common.arrays import Floats, Integers, Labels, Positions
 from sunrise.data.errors import refuse_no_rows
 from sunrise.data.frame import frame_of
-from sunrise.data.labels import encode_labels, label_column
+from sunrise.data.labels import MissingLabelError, encode_labels, label_column
 from sunrise.streams.expressions import number
 from sunrise.streams.relation import Relation
 
@@ -118,7 +118,15 @@ def _floats(found: Any, name: str) -> Floats:
 
 def _classes(who: str, found: Any, label: str) -> tuple[Labels, Any]:
     native = found.select(label).to_native()
-    return encode_labels(who, label_column(native, frame_of(native), label), len(found))
+    try:
+        return encode_labels(who, label_column(native, frame_of(native), label), len(found))
+    except MissingLabelError:
+        n_rows = sum(
+            n for n, value in found.select(N_ROWS, label).iter_rows() if value is None or value != value
+        )
+        raise ValueError(
+            f"column {label!r} of the labels has {n_rows:,} missing cells. Filter these rows, or fill in the labels."
+        ) from None
 
 
 def _placed(a: Any, position: Positions) -> Any:

@@ -16,7 +16,8 @@ from sunrise._common.arrays import Floats, Mask
 from sunrise.statistics.moments import Moments
 from sunrise.statistics.sums import Sums
 from sunrise.statistics.support import Support
-from sunrise.streams.expressions import can_be_nan, number, views
+from sunrise.statistics.terms import LOG
+from sunrise.streams.expressions import can_be_nan, logarithms, number, views
 from sunrise.streams.grouped import WEIGHT, Grouped
 
 #: Bound on the rounding error of a sum of n floats, relative to the sum of their sizes. Engines add one by one, so
@@ -88,6 +89,7 @@ def _query(grouped: Grouped, targets: Sequence[Target]) -> dict[str, Floats]:
     import narwhals.stable.v2 as nw
 
     cells = [] if grouped.weight is None else [grouped.weight_cells()]
+    logs: dict[str, tuple[str, bool]] = {}
     sums = []
     for k, target in enumerate(targets):
         x = target.cells()
@@ -97,11 +99,14 @@ def _query(grouped: Grouped, targets: Sequence[Target]) -> dict[str, Floats]:
             sums += [own.min().alias(f"low {k} 0"), own.max().alias(f"high {k} 0")]
             if target.support.whole and can_be_nan(target.dtype):
                 sums.append((own - own.floor()).abs().sum().alias(f"fraction {k} 0"))
-        for v, view in enumerate(views(x, target.support)):
+        if LOG in target.support.views:
+            logs[f"log {k}"] = target.name, target.without_nan
+        for v, view in enumerate(views(x, target.support, f"log {k}")):
             d = f"d {k} {v}"
             cells.append((view - _anchor(grouped, target.anchor[:, v])).alias(d))
             sums += _sums_of(nw, d, f"{k} {v}", grouped.weight is not None, target.squares)
-    frame = grouped.frame.select(nw.col(grouped.label), *cells)
+    frame = logarithms(grouped.relation, grouped.frame, logs)
+    frame = frame.select(nw.col(grouped.label), *cells)
     return grouped.sums(frame, sums)  # type: ignore[no-any-return]
 
 

@@ -1,0 +1,142 @@
+"""Lazy tables as input: the same model from every kind of table, predictions, and clear errors."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+import sunrise as sr
+from streams.lazy_tables import ENGINES, as_lazy, make_table
+from sunrise.data.frame import frame_of
+from sunrise.estimators import source_fit
+from sunrise.streams import lazy as lazy_module
+
+# Ibis 12 uses methods that DuckDB 2 deprecates.
+pytestmark = pytest.mark.filterwarnings("ignore:fetch_arrow_table:DeprecationWarning")
+
+TABLE = make_table(2500).select("near", "amount", "events", "town", "flag", "grade", "answer")
+X = TABLE.drop("answer")
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_small_lazy_table_gives_the_model_of_the_table_in_memory(request, engine):
+    """All rows are in the sample, so families and calibration agree, too."""
+    expected = sr.NaiveBayes().fit(TABLE, "answer")
+    model = sr.NaiveBayes().fit(as_lazy(TABLE, engine, request), y="answer")
+    assert repr(model.schema_.families) == repr(expected.schema_.families)
+    np.testing.assert_allclose(model.predict_proba(X), expected.predict_proba(X), rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_one_table_in_all_ways(request, engine, monkeypatch):
+    monkeypatch.setattr(source_fit, "SAMPLED", 800)
+    families = {
+        "near": "gaussian",
+        "amount": "lognormal",
+        "events": "poisson",
+        "town": "categorical",
+        "flag": "bernoulli",
+        "grade": "categorical",
+    }
+    expected = sr.NaiveBayes(families, calibrate=None).fit(TABLE.to_pandas(), "answer")
+    table = as_lazy(TABLE, engine, request)
+    for push_down in (True, False):
+        model = sr.NaiveBayes(families, calibrate=None).fit(sr.lazy(table, push_down=push_down), y="answer")
+        np.testing.assert_allclose(model.predict_proba(X), expected.predict_proba(X), rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_predictions_of_lazy_tables_are_computed_in_batches(request, engine, monkeypatch):
+    monkeypatch.setattr(lazy_module, "BATCH_ROWS", 700)
+    model = sr.NaiveBayes().fit(TABLE, "answer")
+    table = as_lazy(TABLE, engine, request)
+    features = (
+        table.drop("answer")
+        if hasattr(table, "drop") and engine != "duckdb"
+        else table.project("* exclude answer")
+    )
+    np.testing.assert_array_equal(model.predict(features), model.predict(X))
+    np.testing.assert_array_equal(model.predict_proba(features), model.predict_proba(X))
+    assert model.score(table, "answer") == pytest.approx(model.score(TABLE, "answer"), abs=1e-12)
+
+
+def test_predictions_of_a_polars_lazy_frame_are_lazy():
+    model = sr.NaiveBayes().fit(TABLE, "answer")
+    for method in ("predict", "predict_proba", "predict_log_proba", "predict_joint_log_proba"):
+        expected = getattr(model, method)(X, as_frame=True)
+        found = getattr(model, method)(X.lazy(), as_frame=True)
+        assert isinstance(found, pl.LazyFrame) and found.collect_schema() == expected.schema
+        assert found.collect().equals(expected) and found.collect(engine="streaming").equals(expected)
+    both = pl.concat([X.lazy(), model.predict_proba(X.lazy(), as_frame=True)], how="horizontal")
+    assert both.collect().columns == [*X.columns, "may be", "no", "yes"]
+
+
+@pytest.mark.parametrize("engine", ["duckdb", "ibis on duckdb"])
+def test_predictions_of_other_lazy_tables_name_the_remedy(request, engine):
+    model = sr.NaiveBayes().fit(TABLE, "answer")
+    with pytest.raises(TypeError, match="Leave it out: the result is then an array"):
+        model.predict_proba(as_lazy(TABLE, engine, request), as_frame=True)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_no_method_loads_a_lazy_table_whole(request, engine):
+    table = as_lazy(TABLE, engine, request)
+    with pytest.raises(TypeError, match="X is lazy .* pass X"):
+        frame_of(table)
+    with pytest.raises(TypeError, match="X is lazy"):
+        sr.GaussianNB().fit(table, TABLE["answer"])
+    with pytest.raises(TypeError, match="X is lazy"):
+        sr.NaiveBayes().fit(TABLE, "answer").explain(table)
+
+
+def test_a_reader_is_not_loaded_whole_either():
+    reader = TABLE.to_arrow().to_reader()
+    with pytest.raises(TypeError, match=r"X is lazy \(RecordBatchReader\).*read_all\(\)"):
+        frame_of(reader)
+
+
+@pytest.mark.parametrize("push_down", [True, False])
+def test_names_that_are_not_columns(push_down):
+    for y, weight, match in (
+        ("answr", None, "Do you mean 'answer'"),
+        ("answer", "neer", "Do you mean 'near'"),
+    ):
+        with pytest.raises(ValueError, match=match):
+            sr.NaiveBayes().fit(sr.lazy(TABLE.lazy(), push_down=push_down), y=y, sample_weight=weight)
+    with pytest.raises(ValueError, match="Pass the name of a column"):
+        sr.NaiveBayes().fit(TABLE.lazy(), y=TABLE["answer"])
+    with pytest.raises(TypeError, match="not a lazy table"):
+        sr.lazy(TABLE)
+
+
+@pytest.mark.parametrize("push_down", [True, False])
+def test_a_failure_changes_nothing_and_leaves_the_connection_usable(request, push_down):
+    table = as_lazy(TABLE.with_columns(bad=pl.lit("2024-01-01").str.to_date()), "duckdb", request)
+    model = sr.NaiveBayes().fit(TABLE, "answer")
+    before = model.predict_proba(X)
+    with pytest.raises(ValueError, match="'bad' holds dates"):
+        model.fit(sr.lazy(table, push_down=push_down, batch_rows=500), y="answer")
+    np.testing.assert_array_equal(model.predict_proba(X), before)
+    assert table.aggregate("count(*)").fetchall() == [(len(TABLE),)]
+
+
+@pytest.mark.parametrize("engine", ["polars", "duckdb"])
+def test_the_sample_does_not_depend_on_the_order_of_the_rows(request, engine, monkeypatch):
+    monkeypatch.setattr(source_fit, "SAMPLED", 300)
+    tables = TABLE, TABLE.reverse()
+    models = [
+        sr.NaiveBayes().fit(sr.lazy(as_lazy(table, engine, request), push_down=True), y="answer")
+        for table in tables
+    ]
+    assert repr(models[0].schema_.families) == repr(models[1].schema_.families)
+    np.testing.assert_allclose(*(model.predict_proba(X) for model in models), rtol=1e-9)
+
+
+def test_a_class_that_the_sample_misses_is_calibrated_as_the_others(monkeypatch):
+    monkeypatch.setattr(source_fit, "SAMPLED", 200)
+    rare = pl.Series(np.where(np.arange(len(TABLE)) == 7, "rare", TABLE["answer"].to_numpy()))
+    table = TABLE.with_columns(answer=rare)
+    for push_down in (True, False):
+        model = sr.NaiveBayes().fit(sr.lazy(table.lazy(), push_down=push_down), y="answer")
+        assert "rare" in model.classes_.tolist()
+        np.testing.assert_allclose(model.predict_proba(X).sum(axis=1), 1.0)
