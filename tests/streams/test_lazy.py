@@ -49,15 +49,22 @@ def test_one_table_in_all_ways(request, engine, monkeypatch):
 def test_predictions_of_lazy_tables_are_computed_in_batches(request, engine, monkeypatch):
     monkeypatch.setattr(lazy_module, "BATCH_ROWS", 700)
     model = sr.NaiveBayes().fit(TABLE, "answer")
-    table = as_lazy(TABLE, engine, request)
-    features = (
-        table.drop("answer")
-        if hasattr(table, "drop") and engine != "duckdb"
-        else table.project("* exclude answer")
-    )
+    table = as_lazy(TABLE.with_columns(row=np.arange(len(TABLE))), engine, request)
+    if engine.startswith("ibis"):  # SQL leaves the order open
+        table = table.order_by("row")
+    table = table.project("* exclude row") if engine == "duckdb" else table.drop("row")
+    features = table.project("* exclude answer") if engine == "duckdb" else table.drop("answer")
     np.testing.assert_array_equal(model.predict(features), model.predict(X))
     np.testing.assert_array_equal(model.predict_proba(features), model.predict_proba(X))
     assert model.score(table, "answer") == pytest.approx(model.score(TABLE, "answer"), abs=1e-12)
+
+
+def test_accuracy_with_weights_from_a_column():
+    w = np.random.default_rng(0).choice([0.0, 1.0, 2.5], len(TABLE))
+    model = sr.NaiveBayes().fit(TABLE, "answer")
+    source = sr.lazy(TABLE.with_columns(w=w).lazy(), batch_rows=300)
+    expected = model.score(TABLE, "answer", sample_weight=w)
+    assert model.score(source, "answer", sample_weight="w") == pytest.approx(expected, abs=1e-12)
 
 
 def test_predictions_of_a_polars_lazy_frame_are_lazy():

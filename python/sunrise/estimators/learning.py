@@ -6,6 +6,7 @@ All of them read a table once, accumulate its statistics, and add them to or sub
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import replace
 from typing import Any, ClassVar, Self
 
@@ -65,7 +66,8 @@ class LearningMixin(AlgebraMixin, SourceMixin, CalibratingMixin):
         with self._unchanged_on_failure():
             settings = self._checked_settings()
             if self._reads_sources and (source := source_of(X)) is not None:
-                self._fit_source(settings, source, y, sample_weight)
+                with closing(source):
+                    self._fit_source(settings, source, y, sample_weight)
                 return self
             rows = self._read_rows(settings, X, y, sample_weight, fitting=True)
             self.__dict__.pop("_decay", None)
@@ -131,7 +133,8 @@ class LearningMixin(AlgebraMixin, SourceMixin, CalibratingMixin):
         """
         with self._unchanged_on_failure():
             if self._reads_sources and (source := source_of(X)) is not None:
-                self._add_source(source, y, classes, sample_weight)
+                with closing(source):
+                    self._add_source(source, y, classes, sample_weight)
             else:
                 self._add_rows(*self._read_batch(X, y, classes, sample_weight))
             self._warn_after_em("partial_fit adds the statistics of labelled rows")

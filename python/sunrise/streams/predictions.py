@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import closing
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,8 @@ from sunrise.streams.source import Source, n_rows_of
 
 def score_source(predict: Callable[[Any], NDArray[Any]], source: Source) -> NDArray[Any]:
     """Return the predictions of all rows of a source, in the order in which it returns them."""
-    parts = [predict(piece.table) for piece in source.pieces()]
+    with closing(source):
+        parts = [predict(piece.table) for piece in source.pieces()]
     if not parts:
         raise ValueError("The source has no rows, so there is nothing to predict.")
     return np.concatenate(parts)
@@ -28,14 +30,17 @@ def score_accuracy(score: Callable[..., float], source: Source, y: Any, sample_w
     if not isinstance(y, str) or not isinstance(sample_weight, str | None):
         raise ValueError("X comes in batches. Pass the names of its columns as y and sample_weight.")
     correct = total = 0.0
-    for piece in source.pieces():
-        weight, n_rows = None, float(n_rows_of(piece.table))
-        if sample_weight is not None:
-            weight = np.asarray(label_column(piece.table, frame_of(piece.table), sample_weight), dtype=float)
-            n_rows = float(weight.sum())
-        if n_rows > 0:
-            correct += n_rows * score(piece.table, y, weight)
-            total += n_rows
+    with closing(source):
+        for piece in source.pieces():
+            table, weight, n_rows = frame_of(piece.table), None, float(n_rows_of(piece.table))
+            labels = label_column(piece.table, table, y)
+            if sample_weight is not None:
+                weight = np.asarray(label_column(piece.table, table, sample_weight), dtype=float)
+                n_rows = float(weight.sum())
+                table = table.without(sample_weight)
+            if n_rows > 0:
+                correct += n_rows * score(table.without(y), labels, weight)
+                total += n_rows
     if total == 0:
         raise ValueError("The source has no rows with a positive weight, so there is nothing to score.")
     return correct / total

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -27,6 +27,7 @@ class Relation(Source):
             raise ValueError(f'push_down is {push_down!r}; it must be "auto", True or False.')
         self.table, self.push_down, self.batch_rows = _native(table), push_down, batch_rows
         self.kind = lazy_kind_of(self.table)
+        self._open: list[Generator[Piece, None, None]] = []
 
     def __repr__(self) -> str:
         return f"Relation of {self.kind} with {len(self.names)} columns, push_down={self.push_down!r}"
@@ -59,10 +60,20 @@ class Relation(Source):
 
     def batches(self, table: Any) -> Iterator[Piece]:
         """Read the rows of a lazy table of the same kind in batches."""
+        pieces = self._pieces(table)
+        self._open.append(pieces)
+        return pieces
+
+    def _pieces(self, table: Any) -> Generator[Piece, None, None]:
         first = 0
         for number, batch in enumerate(_batches(self.kind, table, self.batch_rows)):
             yield Piece(batch, f"batch {number} of the {self.kind} table", first)
             first += n_rows_of(batch)
+
+    def close(self) -> None:
+        """Close the readers of batches that have not been read to the end."""
+        while self._open:
+            self._open.pop().close()
 
     def select(self, names: Sequence[str]) -> Any:
         """Return some columns as a lazy table of the same kind."""

@@ -33,6 +33,9 @@ class Source(ABC):
     def pieces(self) -> Iterator[Piece]:
         """Read the batches, in order."""
 
+    def close(self) -> None:
+        """End the reading of batches that have not been read to the end, so that a connection is free again."""
+
     def group(self, label: str, weight: str | None, who: str, n_jobs: int | None) -> bool:
         """Return whether the source computes statistics itself; then it has counted its rows by label."""
         return False
