@@ -10,6 +10,7 @@ from streams.lazy_tables import ENGINES, as_lazy, make_table
 from sunrise.data.frame import frame_of
 from sunrise.estimators import source_fit
 from sunrise.streams import lazy as lazy_module
+from sunrise.streams.expressions import are_available
 
 # Ibis 12 uses methods that DuckDB 2 deprecates.
 pytestmark = pytest.mark.filterwarnings("ignore:fetch_arrow_table:DeprecationWarning")
@@ -40,7 +41,7 @@ def test_one_table_in_all_ways(request, engine, monkeypatch):
     }
     expected = sr.NaiveBayes(families, calibrate=None).fit(TABLE.to_pandas(), "answer")
     table = as_lazy(TABLE, engine, request)
-    for push_down in (True, False):
+    for push_down in (are_available(), False):
         model = sr.NaiveBayes(families, calibrate=None).fit(sr.lazy(table, push_down=push_down), y="answer")
         np.testing.assert_allclose(model.predict_proba(X), expected.predict_proba(X), rtol=1e-9, atol=1e-12)
 
@@ -102,7 +103,7 @@ def test_a_reader_is_not_loaded_whole_either():
         frame_of(reader)
 
 
-@pytest.mark.parametrize("push_down", [True, False])
+@pytest.mark.parametrize("push_down", ["auto", False])
 def test_names_that_are_not_columns(push_down):
     for y, weight, match in (
         ("answr", None, "Do you mean 'answer'"),
@@ -116,7 +117,7 @@ def test_names_that_are_not_columns(push_down):
         sr.lazy(TABLE)
 
 
-@pytest.mark.parametrize("push_down", [True, False])
+@pytest.mark.parametrize("push_down", ["auto", False])
 def test_a_failure_changes_nothing_and_leaves_the_connection_usable(request, push_down):
     table = as_lazy(TABLE.with_columns(bad=pl.lit("2024-01-01").str.to_date()), "duckdb", request)
     model = sr.NaiveBayes().fit(TABLE, "answer")
@@ -132,7 +133,7 @@ def test_the_sample_does_not_depend_on_the_order_of_the_rows(request, engine, mo
     monkeypatch.setattr(source_fit, "SAMPLED", 300)
     tables = TABLE, TABLE.reverse()
     models = [
-        sr.NaiveBayes().fit(sr.lazy(as_lazy(table, engine, request), push_down=True), y="answer")
+        sr.NaiveBayes().fit(sr.lazy(as_lazy(table, engine, request), push_down=are_available()), y="answer")
         for table in tables
     ]
     assert repr(models[0].schema_.families) == repr(models[1].schema_.families)
@@ -143,7 +144,7 @@ def test_a_class_that_the_sample_misses_is_calibrated_as_the_others(monkeypatch)
     monkeypatch.setattr(source_fit, "SAMPLED", 200)
     rare = pl.Series(np.where(np.arange(len(TABLE)) == 7, "rare", TABLE["answer"].to_numpy()))
     table = TABLE.with_columns(answer=rare)
-    for push_down in (True, False):
+    for push_down in (are_available(), False):
         model = sr.NaiveBayes().fit(sr.lazy(table.lazy(), push_down=push_down), y="answer")
         assert "rare" in model.classes_.tolist()
         np.testing.assert_allclose(model.predict_proba(X).sum(axis=1), 1.0)

@@ -11,9 +11,13 @@ import pytest
 import sunrise as sr
 from streams.lazy_tables import ENGINES, FAMILIES, WAYS, as_lazy, make_table
 from sunrise.estimators import source_fit
+from sunrise.streams.expressions import are_available
 
 # Ibis 12 uses methods that DuckDB 2 deprecates.
-pytestmark = pytest.mark.filterwarnings("ignore:fetch_arrow_table:DeprecationWarning")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:fetch_arrow_table:DeprecationWarning"),
+    pytest.mark.skipif(not are_available(), reason="narwhals is too old for push-down"),
+]
 
 TABLE = make_table()
 

@@ -24,6 +24,13 @@ _VIEWS: dict[str, Any] = {
 }
 
 
+def are_available() -> bool:
+    """True if the installed narwhals has all expressions that push-down needs; narwhals 2.0 has not."""
+    import narwhals.stable.v2 as nw
+
+    return all(hasattr(nw.Expr, name) for name in ("fill_nan", "floor", "cos", "sin"))
+
+
 def is_number(dtype: Any) -> bool:
     """True if cells of a type are numbers or booleans."""
     import narwhals.stable.v2 as nw

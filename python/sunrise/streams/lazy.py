@@ -10,6 +10,7 @@ from sunrise.data.columns import lazy_kind_of
 from sunrise.data.errors import closest
 from sunrise.model.schema import Schema
 from sunrise.statistics.model import Stats
+from sunrise.streams.expressions import are_available
 from sunrise.streams.grouped import Grouped
 from sunrise.streams.pushdown import PushDown, combine, rest_of, rest_pieces
 from sunrise.streams.relation import BATCH_ROWS, Relation
@@ -48,7 +49,11 @@ class LazyTable(Relation):
                 hint = "" if similar is None else f" Do you mean {similar!r}?"
                 raise ValueError(f"{argument} is {name!r}, but X has no column of this name.{hint}")
         self._grouped, why = None, "push_down=False"
-        if self.push_down is not False:
+        if not are_available():
+            why = "the installed narwhals is too old; install a newer one"
+            if self.push_down is True:
+                raise ImportError(f"push_down=True: {why}.")
+        elif self.push_down is not False:
             grouped = Grouped.of(self, label, weight, who, n_jobs)
             why = "" if self.push_down is True else self._reason_for_batches(int(grouped.rows.sum()))
             self._grouped = None if why else grouped
