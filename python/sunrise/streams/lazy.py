@@ -15,6 +15,7 @@ from sunrise.streams.grouped import Grouped
 from sunrise.streams.pushdown import PushDown, combine, rest_of, rest_pieces
 from sunrise.streams.relation import BATCH_ROWS, Relation
 from sunrise.streams.source import FINDERS, Piece
+from sunrise.streams.sql import quoted
 
 __all__ = ["lazy"]
 
@@ -142,7 +143,7 @@ def _draw(kind: str | None, table: Any, share: float) -> Any:
     polars and DuckDB draw by a hash of the cells, so the order of the rows does not matter.
     """
     if kind == "duckdb":
-        names = ", ".join('"' + name.replace('"', '""') + '"' for name in table.columns)
+        names = ", ".join(map(quoted, table.columns))
         return table.filter(f"hash({names}) < {int(share * 2**64)}::UBIGINT")
     if kind == "polars":
         import polars as pl

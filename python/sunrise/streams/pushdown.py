@@ -67,10 +67,9 @@ class PushDown:
         targets = {names[j]: j for j, way in self._ways.items() if way == "sums"}
         summed = sum_columns(self.grouped, [self._target(j) for j in targets.values()])
         own = {targets[name]: stats for name, stats in summed.items()}
-        for j, way in self._ways.items():
-            if way == "values":
-                own[j] = count_values(self.grouped, names[j], self._alone(choices[j]))
-        return own
+        grouped = {names[j]: j for j, way in self._ways.items() if way == "values"}
+        counted = count_values(self.grouped, {name: self._alone(choices[j]) for name, j in grouped.items()})
+        return own | {grouped[name]: stats for name, stats in counted.items()}
 
     def ways(self, done: dict[int, Any]) -> dict[str, str]:
         """Return how each column was added up, by name: "sums", "values" or "batches"."""

@@ -21,18 +21,46 @@ from sunrise.statistics.counts import Counts
 from sunrise.statistics.empirical import Values
 from sunrise.streams.expressions import bin_values
 from sunrise.streams.grouped import N_ROWS, WEIGHT, Grouped, collected
+from sunrise.streams.sql import groups_by_sets
 
 
-def count_values(grouped: Grouped, name: str, choice: Choice) -> Any:
-    """Return the statistics of a column: of its family, or counts of its values if it is asleep."""
+def count_values(grouped: Grouped, choices: dict[str, Choice]) -> dict[str, Any]:
+    """Return the statistics of columns by name: of their families, or counts of the values of columns asleep."""
+    names = list(choices)
+    tables = groups_by_sets(
+        grouped.relation,
+        _cells(grouped, choices),
+        grouped.label,
+        names,
+        N_ROWS,
+        None if grouped.weight is None else WEIGHT,
+    )
+    if tables is None:
+        tables = (_group(grouped, name, choices[name]) for name in names)
+    return {
+        name: statistics_of(grouped, name, choices[name], found)
+        for name, found in zip(names, tables, strict=True)
+    }
+
+
+def _cells(grouped: Grouped, choices: dict[str, Choice]) -> Any:
+    """Return the labels, the values of some columns and the weights as a lazy frame of narwhals."""
     import narwhals.stable.v2 as nw
 
-    cells, counts = [nw.col(grouped.label), values_of(grouped, name, choice)], [nw.len().alias(N_ROWS)]
+    cells = [values_of(grouped, name, choice) for name, choice in choices.items()]
     if grouped.weight is not None:
         cells.append(grouped.weight_cells())
+    return grouped.frame.select(nw.col(grouped.label), *cells)
+
+
+def _group(grouped: Grouped, name: str, choice: Choice) -> Any:
+    """Count the rows with each label and value of one column."""
+    import narwhals.stable.v2 as nw
+
+    counts = [nw.len().alias(N_ROWS)]
+    if grouped.weight is not None:
         counts.append(nw.col(WEIGHT).sum().alias(WEIGHT))
-    by_value = grouped.frame.select(*cells).group_by(grouped.label, name).agg(*counts)
-    return statistics_of(grouped, name, choice, collected(by_value))
+    return collected(_cells(grouped, {name: choice}).group_by(grouped.label, name).agg(*counts))
 
 
 def values_of(grouped: Grouped, name: str, choice: Choice) -> Any:
