@@ -25,11 +25,11 @@ logger = logging.getLogger("sunrise")
 MOST_COLUMNS = 200
 #: Fewest rows per column that a local engine gets by default, because every column costs a query or a part of one.
 #: CPU seconds of push-down and of batches with 2 classes (`python -m benchmarks.lazy`), for DuckDB and for polars:
-#: 2,000,000 rows x 20 columns 1.3 and 1.9, 0.8 and 1.2; 300,000 x 20 0.36 and 0.46, 0.25 and 0.28;
-#: 200,000 x 100 1.4 and 1.5, 0.9 and 0.8; 60,000 x 400 4.3 and 2.1, 2.0 and 1.2.
+#: 2,000,000 rows x 20 columns 1.1 and 1.9, 0.8 and 1.2; 300,000 x 20 0.36 and 0.46, 0.25 and 0.28;
+#: 200,000 x 100 1.4 and 1.5, 0.9 and 0.8; 60,000 x 400 3.6 and 1.7, 2.0 and 1.2.
 ROWS_PER_COLUMN = 2000
-#: Engines in the process of the caller. Rows of all others travel: PostgreSQL took 3.9 s for 300,000 rows x 20 columns
-#: and 7.6 s to send them over a socket, which took 3.9 s of the client's CPU instead of 0.4.
+#: Engines in the process of the caller. Rows of all others travel: PostgreSQL took 2.3 s for 300,000 rows x 20 columns
+#: and 6.0 s to send them over a socket, which took 3.5 s of the client's CPU instead of 0.4.
 LOCAL = ("polars", "duckdb", "sqlite", "datafusion")
 #: Rows of the sample that the engine draws, relative to the rows that are kept of it.
 SURPLUS = 1.25
