@@ -75,7 +75,7 @@ def logarithms(relation: Relation, frame: Any, columns: dict[str, tuple[str, boo
     """Return a lazy frame of narwhals with columns of logarithms; null where cells are not above 0.
 
     `columns` has the name of each column, and if NaN has to be null, by the name of the new column. narwhals asks Ibis
-    for a logarithm with a base, which PostgreSQL computes with decimals, a hundred times slower.
+    for a logarithm with a base, which PostgreSQL computes with decimals: a fit took 136 s instead of 4.
     """
     import narwhals.stable.v2 as nw
 

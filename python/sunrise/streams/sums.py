@@ -21,7 +21,7 @@ from sunrise.streams.expressions import can_be_nan, logarithms, number, views
 from sunrise.streams.grouped import WEIGHT, Grouped
 
 #: Bound on the rounding error of a sum of n floats, relative to the sum of their sizes. Engines add one by one, so
-#: errors grow with the root of n; measured ones were up to 4 times 2**-52 times this root.
+#: errors grow with the root of n; the largest error that was measured was 3 times 2**-52 times this root.
 SQL_ROUNDING, PER_ROOT = 1e-13, 2.0**-48
 #: Columns that one query sums: engines limit the number of columns of a result.
 COLUMNS_PER_QUERY = 128
