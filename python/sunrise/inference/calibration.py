@@ -17,13 +17,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sunrise import engines
 from sunrise._common.arrays import Codes, Floats, Mask, Positions
 from sunrise.inference.column_weights import ColumnWeights
 from sunrise.inference.folds import N_FOLDS
 from sunrise.inference.held_out import HeldOut
 from sunrise.inference.leave_one_out import LeaveOneOut
-from sunrise.inference.score_blocks import usable_rows
+from sunrise.inference.score_blocks import log_probabilities, usable_rows
 from sunrise.inference.scores import LooScore, accuracy_and_loss
 from sunrise.inference.temperature import Temperature, Uncalibrated
 from sunrise.model.calibration_weights import Calibration
@@ -100,15 +99,13 @@ class _Trial:
 
     def losses(self) -> Floats:
         """Return the log loss of every row under the class frequencies, strengths x rows."""
-        objective, i = self.objective, np.arange(len(self.objective.y))
-        losses = np.full((len(self.parameters), len(i)), np.inf)
-        known: dict[int, Floats] = {}
-        for k, v in enumerate(self.parameters):
-            if self.wanted is None or self.wanted[k]:
-                if id(v) not in known:
-                    log_p = _normalised(objective.scores(v) + objective.prior)
-                    known[id(v)] = -log_p[i, objective.y]
-                losses[k] = known[id(v)]
+        losses = np.full((len(self.parameters), len(self.objective.y)), np.inf)
+        tried = [k for k in range(len(losses)) if self.wanted is None or self.wanted[k]]
+        # Strengths of wide tables have the same parameters.
+        distinct = {id(self.parameters[k]): self.parameters[k] for k in tried}
+        positions = {key: at for at, key in enumerate(distinct)}
+        known = self.objective.row_losses(list(distinct.values()))
+        losses[tried] = known[[positions[id(self.parameters[k])] for k in tried]]
         return losses
 
     def promising(self) -> Mask:
@@ -128,7 +125,7 @@ class _Trial:
 
     def log_proba(self, strength: int) -> Floats:
         """Return the predictions under the class prior of the model, rows x classes."""
-        return _normalised(self.log_prior + self.objective.scores(self.parameters[strength]))
+        return log_probabilities(self.log_prior + self.objective.scores(self.parameters[strength]))
 
 
 def _cross_fit(rows: LeaveOneOut, use: Positions, objective: Any, fold: Codes, v: Floats) -> list[_Trial]:
@@ -194,7 +191,7 @@ def _best_strength(losses: list[Floats], weights: list[Floats]) -> int:
     """
     loss, weight = np.concatenate(losses, axis=1), np.concatenate(weights)
     share = weight / weight.sum()
-    means = loss @ share
+    means = (loss * share).sum(axis=1)
     best = int(np.argmin(means))
     if _excess(loss[0] - loss[best], share) <= 1.0:
         return 0
@@ -204,8 +201,8 @@ def _best_strength(losses: list[Floats], weights: list[Floats]) -> int:
 
 def _excess(difference: Floats, share: Floats) -> float:
     """Return the mean of the differences in standard errors."""
-    mean = float(difference @ share)
-    error = float(np.sqrt((difference - mean) ** 2 @ share**2))
+    mean = float((difference * share).sum())
+    error = float(np.sqrt((((difference - mean) * share) ** 2).sum()))
     return mean / error if error > 0 else 0.0
 
 
@@ -218,8 +215,3 @@ def _sample(use: Positions, most: int) -> Positions:
 
 def _sample_weight(rows: LeaveOneOut, use: Positions) -> Floats:
     return np.ones(len(use)) if rows.weight is None else rows.weight[use]
-
-
-def _normalised(scores: Floats) -> Floats:
-    fallback = np.zeros(scores.shape[1])  # scores are finite
-    return np.asarray(engines.current().log_normalise(np.ascontiguousarray(scores), fallback, "log_proba")[0])

@@ -17,7 +17,13 @@ from sunrise._common.arrays import Codes, Floats, Mask, Positions
 from sunrise.inference.column_weights import OFFSET_PENALTY
 from sunrise.inference.leave_one_out import LeaveOneOut
 from sunrise.inference.optimise import minimise
-from sunrise.inference.score_blocks import block_scores, log_frequencies, score_unit, usable_rows
+from sunrise.inference.score_blocks import (
+    block_scores,
+    log_frequencies,
+    log_probabilities,
+    score_unit,
+    usable_rows,
+)
 from sunrise.model.calibration_weights import Calibration
 from sunrise.numerics.special import log
 
@@ -96,6 +102,14 @@ class Temperature:
     @property
     def _n(self) -> float:
         return float(self.weight.sum())
+
+    def row_losses(self, parameters: list[Floats]) -> Floats:
+        """Return the log loss of every row under several parameters, parameters x rows."""
+        losses = np.empty((len(parameters), len(self.y)))
+        for own, v in zip(losses, parameters, strict=True):
+            log_p = log_probabilities(self.scores(v) + self.prior)
+            own[:] = -log_p[np.arange(len(self.y)), self.y]
+        return losses
 
     def scores(self, v: Floats) -> Floats:
         """Return the weighted scores plus offsets, rows x classes, without the class prior."""

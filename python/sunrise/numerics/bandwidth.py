@@ -15,6 +15,7 @@ import numpy as np
 from sunrise import _native
 from sunrise._common.arrays import Floats
 from sunrise._common.threads import threads
+from sunrise.numerics.special import weighted_sum
 
 #: Number of grid cells of the improved Sheather-Jones rule, and the relative margin of the grid on each side.
 _CELLS, _MARGIN = 4096, 0.1
@@ -23,8 +24,8 @@ _CELLS, _MARGIN = 4096, 0.1
 def deviation(x: Floats, w: Floats) -> float:
     """Weighted standard deviation with denominator n - 1."""
     n = w.sum()
-    mean = w @ x / n
-    return math.sqrt(float(w @ (x - mean) ** 2) / max(n - 1.0, 0.5 * n))
+    mean = weighted_sum(w, x) / n
+    return math.sqrt(float(weighted_sum(w, np.square(x - mean))) / max(n - 1.0, 0.5 * n))
 
 
 def quantile(x: Floats, w: Floats, probability: float) -> float:
@@ -33,17 +34,25 @@ def quantile(x: Floats, w: Floats, probability: float) -> float:
     >>> quantile(np.array([1.0, 2.0, 4.0]), np.array([1.0, 2.0, 1.0]), 0.75)
     2.5
     """
-    cumulative = np.cumsum(w)
-    rank = probability * max(cumulative[-1] - 1.0, 0.0)
-    whole = math.floor(rank + 1e-9)
-    low, high = (
-        x[min(int(np.searchsorted(cumulative, k, side="right")), len(x) - 1)] for k in (whole, whole + 1)
-    )
-    return float(low + max(rank - whole, 0.0) * (high - low))
+    return _quantiles(x, w, (probability,))[0]
 
 
-def _quartiles(x: Floats, w: Floats) -> tuple[float, float]:
-    return quantile(x, w, 0.25), quantile(x, w, 0.75)
+def _quantiles(x: Floats, w: Floats, probabilities: tuple[float, ...]) -> list[float]:
+    """Return several weighted quantiles: one sum and one search serve all of them."""
+    cumulative = w.cumsum()
+    last = max(float(cumulative[-1]) - 1.0, 0.0)
+    ranks = [probability * last for probability in probabilities]
+    wholes = [math.floor(rank + 1e-9) for rank in ranks]
+    at = cumulative.searchsorted([k for whole in wholes for k in (whole, whole + 1)], side="right")
+    values = x[np.minimum(at, len(x) - 1)].tolist()
+    return [
+        low + max(rank - whole, 0.0) * (high - low)
+        for rank, whole, low, high in zip(ranks, wholes, values[::2], values[1::2], strict=True)
+    ]
+
+
+def _quartiles(x: Floats, w: Floats) -> list[float]:
+    return _quantiles(x, w, (0.25, 0.75))
 
 
 def robust_deviation(x: Floats, w: Floats) -> float:
