@@ -61,11 +61,14 @@ def calibrate(rows: LeaveOneOut, kind: str | None, fold: Codes, learn_rest: Lear
     `fold` is the fold of every row. If `learn_rest` is None, the leave-one-out scores of the full model are used.
     """
     kind_of_objective = _OBJECTIVES[kind]
-    use = _sample(usable_rows(rows), kind_of_objective.most_rows(rows))
-    model = rows.model
+    model, usable = rows.model, usable_rows(rows)
+    left_out = int((rows.is_only_row_of_class & (rows.fitted_weight > 0)).sum())
+    use = _sample(usable, kind_of_objective.most_rows(rows))
     if len(use) == 0 or len(model.classes) < 2 or not model.parts:
         plain = Calibration.none(kind, model.schema.names, model.classes) if kind else None
         return Calibrated(plain, rows.score(rows.log_proba()))
+    if len(use) < len(usable):  # no other rows are scored
+        rows, fold, use = rows.select_rows(use), fold[use], np.arange(len(use))
     use = use[np.argsort(fold[use], kind="stable")]
     objective = kind_of_objective.of(rows, use)
     v = objective.solve(objective.grid[0])
@@ -76,7 +79,6 @@ def calibrate(rows: LeaveOneOut, kind: str | None, fold: Codes, learn_rest: Lear
     else:
         trials = _learn_folds(objective, learn_rest, np.unique(fold[use]).tolist(), v)
         method = f"{N_FOLDS} folds"
-    left_out = int((rows.is_only_row_of_class & (rows.fitted_weight > 0)).sum())
     best, score = _judge(trials, left_out, method)
     if best:
         v = objective.solve(objective.grid[best], v)
