@@ -17,7 +17,7 @@ from sunrise.forms.kernel_density import Bounds, Density, Sums
 from sunrise.forms.kernel_draws import DrawnDensities
 from sunrise.forms.kernel_removal import KernelRemoval
 from sunrise.forms.pointwise import Pointwise
-from sunrise.numerics.bandwidth import bandwidth, given_bandwidth
+from sunrise.numerics.bandwidth import bandwidth, given_bandwidth, silverman_of_runs
 from sunrise.numerics.quadrature import merge_points
 from sunrise.statistics.empirical import Run, Values, given_grid
 from sunrise.statistics.support import REAL, Support
@@ -211,9 +211,11 @@ class Kernel(Candidate, Family):
         if scaled.width is not None:
             return scaled.width
         if isinstance(self.bandwidth, str):
-            width = np.ones(shape)
+            width, known = np.ones(shape), np.full(shape[::-1], np.nan)
+            if self.bandwidth == "silverman":
+                known = silverman_of_runs(scaled.x, scaled.weight, scaled.offsets).reshape(shape[::-1])
             for j in np.flatnonzero(scaled.known).tolist():
-                width[:, j] = self._bandwidths_by_rule(scaled, j)
+                width[:, j] = self._bandwidths_by_rule(scaled, j, known[j])
         else:
             width = np.array(np.broadcast_to(self.bandwidth, shape), dtype=float)
         if self.grid is not None:
@@ -223,16 +225,16 @@ class Kernel(Candidate, Family):
             width = np.minimum(width, 2.0 * self.bounds.span)
         return width
 
-    def _bandwidths_by_rule(self, scaled: Values, j: int) -> Floats:
-        """Bandwidths of the classes of a column by the rule that `bandwidth` names."""
+    def _bandwidths_by_rule(self, scaled: Values, j: int, width: Floats) -> Floats:
+        """Bandwidths of the classes of a column by the rule that `bandwidth` names; those in `width` are known."""
 
         def column() -> tuple[Floats, Floats]:
             run = scaled.column(j)
             return run.x, run.observed_weight
 
-        width = np.array(
-            [bandwidth(self.bandwidth, run.x, run.observed_weight, column) for run in scaled.of_column(j)]
-        )
+        for c in np.flatnonzero(np.isnan(width)).tolist():
+            run = scaled.run(c, j)
+            width[c] = bandwidth(self.bandwidth, run.x, run.observed_weight, column)
         return (
             np.full_like(width, np.average(width, weights=scaled.observed_weight[:, j]))
             if self.shared_bandwidth

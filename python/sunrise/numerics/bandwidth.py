@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from sunrise import _native
-from sunrise._common.arrays import Floats
+from sunrise._common.arrays import Floats, Integers
 from sunrise._common.threads import threads
 from sunrise.numerics.special import weighted_sum
 
@@ -70,6 +70,40 @@ def sqrt(x: Floats, w: Floats) -> float:
 def silverman(x: Floats, w: Floats) -> float:
     """Silverman's rule: 0.9 min(sd, interquartile range / 1.34) n^(-1/5)."""
     return float(0.9 * robust_deviation(x, w) * w.sum() ** -0.2)
+
+
+def silverman_of_runs(x: Floats, w: Floats, offsets: Integers) -> Floats:
+    """Return the bandwidths by Silverman's rule of many samples, one after the other in x from each offset to the next.
+
+    NaN for a sample of fewer than two values, and for all if a weight is no whole number.
+    """
+    widths, sizes = np.full(len(offsets) - 1, np.nan), np.diff(offsets)
+    some = np.flatnonzero(sizes > 0)
+    if not len(some) or (w != np.rint(w)).any():  # sums of whole numbers are exact
+        return widths
+    starts, ends, sizes = offsets[some], offsets[some + 1], sizes[some]
+    low, high = x[starts], x[ends - 1]
+    half = np.where(sizes > 1, 0.5 * high - 0.5 * low, 1.0)
+    unit = (0.5 * x - np.repeat(0.5 * low, sizes)) / np.repeat(half, sizes)
+    cumulative, n = np.cumsum(w), np.add.reduceat(w, starts)
+    before = cumulative[starts] - w[starts]
+    mean = np.add.reduceat(w * unit, starts) / n
+    squares = np.add.reduceat(w * np.square(unit - np.repeat(mean, sizes)), starts)
+    deviations = np.sqrt(squares / np.maximum(n - 1.0, 0.5 * n))
+    quartiles = []
+    for probability in (0.25, 0.75):
+        rank = probability * np.maximum(n - 1.0, 0.0)
+        whole = np.floor(rank + 1e-9)
+        a, b = (
+            unit[np.minimum(np.searchsorted(cumulative, before + k, side="right"), ends - 1)]
+            for k in (whole, whole + 1.0)
+        )
+        quartiles.append(a + np.maximum(rank - whole, 0.0) * (b - a))
+    between = quartiles[1] - quartiles[0]
+    robust = np.where(between > 0.0, np.minimum(deviations, between / 1.34), deviations)
+    least = np.maximum(2.0**-50 * np.maximum(np.abs(low), np.abs(high)), 1e-300)
+    widths[some] = np.where(sizes > 1, np.maximum(2.0 * half * 0.9 * robust * n**-0.2, least), np.nan)
+    return widths
 
 
 def scott(x: Floats, w: Floats) -> float:
