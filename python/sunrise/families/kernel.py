@@ -224,9 +224,7 @@ class Kernel(Candidate, KeepsValues):
             if self.bandwidth == "silverman":
                 known = silverman_of_runs(scaled.x, scaled.weight, scaled.offsets).reshape(shape[::-1])
             for j in np.flatnonzero(scaled.known).tolist():
-                width[:, j] = self._fixed_bandwidths(j, shape[0]) or self._bandwidths_by_rule(
-                    scaled, j, known[j]
-                )
+                width[:, j] = self.fixed_widths(j, shape[0]) or self._bandwidths_by_rule(scaled, j, known[j])
         else:
             width = np.array(np.broadcast_to(self.bandwidth, shape), dtype=float)
         steps = [0.0 if grid is None else grid.step for grid in self.grids]
