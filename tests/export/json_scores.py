@@ -76,7 +76,7 @@ class JsonModel:
                     if name in block:
                         weight = number(block[name][c][k])
                         if math.isinf(weight):
-                            excluded[c] -= math.copysign(infinite, weight) if infinite >= 0 else 0.0
+                            excluded[c] -= math.copysign(1.0, weight) * infinite
                         else:
                             score[c] += weight * feature
         return self.times_length(block, row, score), excluded

@@ -48,6 +48,7 @@ def describe_model(model: FittedModel, names: list[str], estimator: str) -> Desc
         "log_prior": model.log_prior,
         "log_prior_without_offsets": model.plain_log_prior if model.has_offsets else None,
         "log_class_prior": model.log_class_prior,
+        "matrix": schema.is_matrix or not schema.is_named and all(c["kind"] == "number" for c in columns),
         "columns": columns,
         "blocks": blocks,
     }
