@@ -8,6 +8,7 @@ from typing import Any
 from sunrise.estimators.base import Estimator
 from sunrise.export.description import Description, describe_model
 from sunrise.export.json_text import to_json
+from sunrise.export.onnx_inputs import onnx_inputs
 from sunrise.export.onnx_model import to_onnx
 from sunrise.export.sql_query import to_sql
 
@@ -87,3 +88,15 @@ class ExportMixin(Estimator):
         ['label', 'probabilities', 'log_probabilities']
         """
         return to_onnx(self._description(), dtype, missing)
+
+    def onnx_inputs(self, X: Any, dtype: str = "float64", *, missing: str = "") -> dict[str, Any]:
+        """Return the inputs of the graph of `to_onnx`, called with the same arguments, for the rows of a table.
+
+        >>> from sunrise import TextNB
+        >>> model = TextNB().fit(["free prize now", "lunch at noon"], ["spam", "ham"])
+        >>> inputs = model.onnx_inputs(["a prize, a prize"])
+        >>> {name: array.tolist() for name, array in inputs.items()}
+        {'text.ids': [[5]], 'text.counts': [[2.0]], 'text.length': [[2.0]]}
+        """
+        description = self._description()
+        return onnx_inputs(self._model, description, self._read_table(X, fitting=False), dtype, missing)

@@ -189,8 +189,7 @@ def _plain_numbers(out: Blocks, block: Description) -> None:
     graph, anchor = out.graph, block["anchor"]
     centre = anchor.mean(axis=0)
     d = graph.op("Sub", out.numbers(block["columns"]), graph.constant(centre[None, :]))
-    # d - d is NaN for missing and for infinite cells.
-    is_missing = graph.op("IsNaN", graph.op("Sub", d, d))
+    is_missing = graph.op("IsNaN", d)
     d = graph.where(is_missing, graph.constant(0.0), d)
     base, first, second = (block[name] if name in block else np.zeros(anchor.shape) for name in ("base", "x", "x2"))
     _add_features(out, d, graph.cast(is_missing), base, first, second, centre - anchor, sign=-1.0)
