@@ -19,7 +19,7 @@ def postgres():
     folder = programs()
     if folder is None:
         pytest.skip("PostgreSQL is not installed: apt-get install postgresql")
-    with server(folder) as arguments, psycopg.connect(**arguments, autocommit=True) as connection:
+    with server(folder) as arguments, psycopg.connect(**arguments, autocommit=True, prepare_threshold=None) as connection:
         yield connection
 
 

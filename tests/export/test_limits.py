@@ -1,0 +1,68 @@
+"""Wide tables, many classes, many levels, and names that could break a query."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+import sunrise as sr
+from export.test_families import check, exact
+
+RNG = np.random.default_rng(0)
+
+
+def test_784_columns(engine):
+    if engine.name == "json":
+        pytest.skip("databases and graphs have limits, plain Python has none")
+    y = np.arange(100) % 10
+    X = np.round(RNG.normal(size=(100, 784)) + 0.2 * y[:, None])
+    check(engine, sr.GaussianNB(var_smoothing=1e-2).fit(X, y), X[:4])
+
+
+def test_more_kernel_columns_than_sqlite_joins(engine):
+    y = np.arange(60) % 2
+    X = exact(RNG.normal(size=(60, 70)) + 0.1 * y[:, None])
+    check(engine, sr.KernelNB().fit(X, y), X[:5], 1e-6)
+
+
+@pytest.mark.parametrize("n_classes", [26, 150])
+def test_many_classes(engine, n_classes):
+    y = np.repeat(np.arange(n_classes), 4)
+    X = exact(RNG.normal(size=(len(y), 3)) + 0.1 * y[:, None])
+    check(engine, sr.GaussianNB().fit(X, y), X[::7])
+
+
+def test_many_levels(engine):
+    names = np.array([f"level '{k}'" for k in range(300)], object)
+    X = pd.DataFrame({"city": RNG.choice(names, 2000), "other": RNG.choice(names[:3], 2000)})
+    y = np.arange(2000) % 3
+    test = pd.DataFrame({"city": [*names[:20], "nowhere", None], "other": [*["level '0'"] * 21, None]})
+    check(engine, sr.NaiveBayes("categorical").fit(X, y), test)
+
+
+NAMES = ["x1", "x0", "select", "a;b", "sunrise_cells", "v0", "two\nlines", "Grün'\"", "%s", "s0"]
+
+
+def test_names_that_could_break_a_query(engine):
+    y = np.arange(80) % 2
+    X = pd.DataFrame(exact(RNG.normal(size=(80, len(NAMES))) + 0.2 * y[:, None]), columns=NAMES)
+    check(engine, sr.NaiveBayes("gaussian", calibrate=None).fit(X, y), X[:9])
+    mixed = sr.NaiveBayes({"x1": "laplace", "s0": "binned"}, calibrate=None).fit(X, y)
+    check(engine, mixed, X[:9], 1e-6)
+
+
+@pytest.mark.parametrize("dialect", ["duckdb", "sqlite", "postgresql"])
+def test_long_labels_get_short_names(dialect):
+    model = sr.GaussianNB().fit([[0.0], [1.0]], ["a" * 80, "b" * 80])
+    query = model.to_sql(dialect, table=("main", "data"))
+    assert '"log_probability_0"' in query and 'FROM "main"."data"' in query
+
+
+def test_the_kept_columns_come_first():
+    duckdb = pytest.importorskip("duckdb")
+    model = sr.GaussianNB().fit([[0.0], [1.0], [2.0]], ["a", "b", "b"])
+    connection = duckdb.connect()
+    connection.execute("CREATE TABLE scores AS SELECT 7 AS id, 0.5 AS x0")
+    done = connection.execute(model.to_sql(table="scores", keep="id"))
+    assert [column[0] for column in done.description][:2] == ["id", "prediction"]
+    assert done.fetchall()[0][0] == 7
