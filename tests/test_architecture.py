@@ -35,12 +35,12 @@ ORDER = {
     "inference": "scores left_out_blocks leave_one_out held_out folds optimise score_blocks column_weights temperature "
     "calibration em_report em decisions explain intervals linear_form posteriors sampling",
     "selection": "rules density distinct row_scores decide by_score choose waking duplicates mutual_information",
-    "export": "refusals curves description json_text sql_dialects sql_functions sql_blocks sql_query onnx_graph onnx_blocks "
-    "onnx_model onnx_inputs",
+    "export": "refusals curves description shapes json_text sql_dialects sql_functions sql_blocks sql_query onnx_graph "
+    "onnx_blocks onnx_numbers onnx_tables onnx_text onnx_model onnx_inputs",
     "estimators": "base constraints fitted_attribute given_parameters mixed_parameters training_rows calibrating "
-    "stream learning prediction reliability generative display summary words exporting naive_bayes single_family bernoulli_nb "
-    "categorical_nb complement_nb dirichlet_multinomial_nb gaussian_nb kernel_nb multinomial_nb poisson_nb text_nb "
-    "selector",
+    "stream learning prediction reliability generative display summary words exporting naive_bayes single_family "
+    "bernoulli_nb categorical_nb complement_nb dirichlet_multinomial_nb gaussian_nb kernel_nb multinomial_nb "
+    "poisson_nb text_nb selector",
     "datasets": "",
     "plots": "densities",
     "demo": "",

@@ -19,7 +19,10 @@ def postgres():
     folder = programs()
     if folder is None:
         pytest.skip("PostgreSQL is not installed: apt-get install postgresql")
-    with server(folder) as arguments, psycopg.connect(**arguments, autocommit=True, prepare_threshold=None) as connection:
+    with (
+        server(folder) as arguments,
+        psycopg.connect(**arguments, autocommit=True, prepare_threshold=None) as connection,
+    ):
         yield connection
 
 
@@ -37,7 +40,11 @@ def engine(request):
 
 def plain(X):
     """A table as a frame of Python objects, None where missing; columns of an array are x0, x1, ..."""
-    frame = X if isinstance(X, pd.DataFrame) else pd.DataFrame(X, columns=[f"x{j}" for j in range(np.shape(X)[1])])
+    frame = (
+        X
+        if isinstance(X, pd.DataFrame)
+        else pd.DataFrame(X, columns=[f"x{j}" for j in range(np.shape(X)[1])])
+    )
     return frame.astype(object).where(frame.notna(), None)
 
 
@@ -126,7 +133,12 @@ class Engine:
             [value.item() if isinstance(value, np.generic) else value for value in row]
             for row in frame.itertuples(index=False)
         ]
-        rows = [[float(v) if types[n] in ("DOUBLE", "REAL", "double precision") and v is not None else v
-                 for v, n in zip(row, frame.columns, strict=True)] for row in rows]
+        rows = [
+            [
+                float(v) if types[n] in ("DOUBLE", "REAL", "double precision") and v is not None else v
+                for v, n in zip(row, frame.columns, strict=True)
+            ]
+            for row in rows
+        ]
         marks = ", ".join([mark] * len(frame.columns))
         connection.executemany(f'INSERT INTO "my ""data""" VALUES ({marks})', rows)

@@ -55,7 +55,11 @@ class JsonModel:
         x = float(x)
         if cells["above"] is not None:
             return 1.0 if x > cells["above"] else 0.0
-        if x < number(cells["lowest"]) or x > number(cells["highest"]) or (cells["whole"] and x != math.floor(x)):
+        if (
+            x < number(cells["lowest"])
+            or x > number(cells["highest"])
+            or (cells["whole"] and x != math.floor(x))
+        ):
             return None
         return x
 
@@ -72,7 +76,11 @@ class JsonModel:
         for k, x in self.views(block, row):
             for c in range(n):
                 d = x - (block["anchor"][c][k] if "anchor" in block else 0.0)
-                for name, feature, infinite in (("base", 1.0, 1.0), ("x", d, d), ("x2", d * d, 1e100 * d * d)):
+                for name, feature, infinite in (
+                    ("base", 1.0, 1.0),
+                    ("x", d, d),
+                    ("x2", d * d, 1e100 * d * d),
+                ):
                     if name in block:
                         weight = number(block[name][c][k])
                         if math.isinf(weight):
@@ -100,7 +108,8 @@ class JsonModel:
             share = sum(math.exp(v) for v, o in zip(log_share, observed, strict=True) if o)
             rescale = math.log(share) if share > 0 else 0.0
             weights = [
-                v - rescale if o and math.isfinite(v) else 0.0 for v, o in zip(log_share, observed, strict=True)
+                v - rescale if o and math.isfinite(v) else 0.0
+                for v, o in zip(log_share, observed, strict=True)
             ]
             if block["normed"]:
                 total = sum(weights)
@@ -121,7 +130,11 @@ class JsonModel:
         for k, x in self.views(block, row):
             for c in range(n):
                 u = block["scale"][c][k] * abs(x - block["anchor"][c][k])
-                h = {"line": lambda u: u, "log": math.log1p, "log square": lambda u: 2.0 * math.log(math.hypot(1.0, u))}
+                h = {
+                    "line": lambda u: u,
+                    "log": math.log1p,
+                    "log square": lambda u: 2.0 * math.log(math.hypot(1.0, u)),
+                }
                 score[c] += block["base"][c][k] + block["power"][c][k] * h[block["curve"]](u)
         return score, [0.0] * n
 
@@ -286,9 +299,7 @@ def tokens(text, how):
     if how["analyzer"] == "word":
         words = re.findall(r"(?u)\b\w\w+\b", text)
         words = [word for word in words if how["stop_words"] is None or word not in how["stop_words"]]
-        return [
-            " ".join(words[i : i + n]) for n in range(least, most + 1) for i in range(len(words) - n + 1)
-        ]
+        return [" ".join(words[i : i + n]) for n in range(least, most + 1) for i in range(len(words) - n + 1)]
     text = re.sub(r"\s\s+", " ", text)
     if how["analyzer"] == "char":
         return [text[i : i + n] for n in range(least, most + 1) for i in range(len(text) - n + 1)]

@@ -17,7 +17,9 @@ def programs() -> Path | None:
     folders = [*sorted(glob.glob("/usr/lib/postgresql/*/bin"), reverse=True)]
     if found := shutil.which("pg_ctl"):
         folders.insert(0, str(Path(found).resolve().parent))
-    return next((Path(f) for f in folders if (Path(f) / "initdb").exists() and (Path(f) / "pg_ctl").exists()), None)
+    return next(
+        (Path(f) for f in folders if (Path(f) / "initdb").exists() and (Path(f) / "pg_ctl").exists()), None
+    )
 
 
 @contextmanager
@@ -35,10 +37,14 @@ def server(folder: Path):
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     try:
         subprocess.run(
-            [folder / "initdb", "-D", data, "-U", "sunrise", "-A", "trust", "-E", "UTF8", "--no-sync"], **run, **quiet
+            [folder / "initdb", "-D", data, "-U", "sunrise", "-A", "trust", "-E", "UTF8", "--no-sync"],
+            **run,
+            **quiet,
         )
         options = f"-c listen_addresses='' -c unix_socket_directories='{home}' -c fsync=off"
-        subprocess.run([folder / "pg_ctl", "-D", data, "-w", "-o", options, "-l", home / "log", "start"], **run, **quiet)
+        subprocess.run(
+            [folder / "pg_ctl", "-D", data, "-w", "-o", options, "-l", home / "log", "start"], **run, **quiet
+        )
         try:
             yield {"host": str(home), "user": "sunrise", "dbname": "postgres"}
         finally:

@@ -23,7 +23,10 @@ MODELS = {
     "bernoulli, binarize": (sr.BernoulliNB(binarize=1.0), COUNTS),
     "bernoulli, alpha 0": (sr.BernoulliNB(alpha=0.0, force_alpha=True), (COUNTS > 3).astype(float)),
     "multinomial": (sr.MultinomialNB(), COUNTS),
-    "multinomial, alpha 0": (sr.MultinomialNB(alpha=0.0, force_alpha=True), COUNTS * (Y[:, None] != [0, 1, 2, 9])),
+    "multinomial, alpha 0": (
+        sr.MultinomialNB(alpha=0.0, force_alpha=True),
+        COUNTS * (Y[:, None] != [0, 1, 2, 9]),
+    ),
     "complement": (sr.ComplementNB(), COUNTS),
     "complement, norm": (sr.ComplementNB(norm=True), COUNTS),
     "categorical": (sr.CategoricalNB(), COUNTS),

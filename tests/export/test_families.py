@@ -58,7 +58,9 @@ JOINT = {"multinomial", "complement", "odds", "dirichlet_multinomial"}
 def table(rng, kind, n=N, unseen=False):
     y = np.arange(n) % 3
     x = columns(rng, y)[kind]
-    colour = np.where(rng.random(n) < 0.3, "red", np.array(["b'lue", 'gr"een', "ünseen"])[(y + rng.integers(0, 2, n)) % 3])
+    colour = np.where(
+        rng.random(n) < 0.3, "red", np.array(["b'lue", 'gr"een', "ünseen"])[(y + rng.integers(0, 2, n)) % 3]
+    )
     frame = pd.DataFrame({'a "first"': x[:, 0], "sécond'": x[:, 1], "colour": colour.astype(object)})
     frame = frame.mask(rng.random(frame.shape) < 0.1)
     if unseen:
@@ -78,7 +80,7 @@ def fit(name, kind, estimate="mean", calibrate="columns", **settings):
     rng = np.random.default_rng(3)
     X, y = table(rng, kind)
     if name == "dirichlet_multinomial":  # it needs the total of every training row
-        X = X.fillna({column: 0.0 for column in X.columns[:2]})
+        X = X.fillna(dict.fromkeys(X.columns[:2], 0.0))
     settings = {"families": families(name, X), **settings}
     model = sr.NaiveBayes(estimate=estimate, calibrate=calibrate, **settings).fit(X, y)
     return model, table(rng, kind, 60, unseen=True)[0]
@@ -143,7 +145,9 @@ def test_levels_that_are_numbers_or_booleans(engine, kind):
     values = rng.integers(0, 3, 120) + y if kind == "number" else rng.random(120) < 0.3 + 0.4 * y
     others = rng.integers(0, 3, 120) * 0.5 if kind == "number" else rng.random(120) < 0.3 + 0.4 * y
     X = pd.DataFrame({"v": values, "w": others})
-    model = sr.NaiveBayes({"v": "categorical", "w": "bernoulli" if kind == "bool" else "categorical"}).fit(X, y)
+    model = sr.NaiveBayes({"v": "categorical", "w": "bernoulli" if kind == "bool" else "categorical"}).fit(
+        X, y
+    )
     test = pd.DataFrame({"v": [0, 1, 2, 7, None], "w": [0.0, 0.5, 1.0, 9.0, None]})
     if kind == "bool":
         test = pd.DataFrame({"v": [True, False, None], "w": [False, None, True]}, dtype=object)
@@ -153,7 +157,9 @@ def test_levels_that_are_numbers_or_booleans(engine, kind):
 def test_rows_impossible_under_every_class_and_rows_that_say_nothing(engine):
     X = pd.DataFrame({"a": ["p", "p", "q", "q"] * 20, "b": ["r", "r", "s", "s"] * 20})
     y = ["yes", "yes", "no", "no"] * 18 + ["yes"] * 8
-    model = sr.NaiveBayes("categorical", estimate="mle", calibrate=None, class_prior=[0.25, 0.75]).fit(X[:72], y[:72])
+    model = sr.NaiveBayes("categorical", estimate="mle", calibrate=None, class_prior=[0.25, 0.75]).fit(
+        X[:72], y[:72]
+    )
     test = pd.DataFrame({"a": ["p", "p", None, "q"], "b": ["r", "s", None, None]})
     check(engine, model, test)
     offsets = sr.NaiveBayes("categorical", calibrate="columns").fit(X, y)

@@ -15,8 +15,21 @@ def test_784_columns(engine):
     if engine.name == "json":
         pytest.skip("databases and graphs have limits, plain Python has none")
     y = np.arange(100) % 10
-    X = np.round(RNG.normal(size=(100, 784)) + 0.2 * y[:, None])
-    check(engine, sr.GaussianNB(var_smoothing=1e-2).fit(X, y), X[:4])
+    X = np.round(RNG.normal(size=(100, 784)))
+    model = sr.GaussianNB(var_smoothing=10.0).fit(X, y)
+    rows = np.round(RNG.normal(size=(4, 784)))
+    rows[0, ::3] = np.nan
+    assert model.predict_proba(rows).max() < 0.9999
+    check(engine, model, rows)
+
+
+def test_many_counts(engine):
+    y = np.arange(60) % 3
+    X = RNG.poisson(0.3, (60, 64)).astype(float)
+    rows = RNG.poisson(0.3, (4, 64)).astype(float)
+    rows[0, ::5] = np.nan
+    for model in (sr.MultinomialNB(), sr.ComplementNB(norm=True), sr.BernoulliNB(), sr.PoissonNB()):
+        check(engine, model.fit(X, y), rows)
 
 
 def test_more_kernel_columns_than_sqlite_joins(engine):

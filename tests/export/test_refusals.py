@@ -21,7 +21,9 @@ def test_before_fit():
 def test_unseen_levels_that_are_errors():
     model = sr.NaiveBayes(unseen="error").fit({"c": ["a", "b", "a", "b"]}, [0, 1, 0, 1])
     for export in (model.to_sql, model.to_onnx):
-        with pytest.raises(ValueError, match=r"column 'c': unseen=\"error\" raises .* Fit with unseen=\"reserve\""):
+        with pytest.raises(
+            ValueError, match=r"column 'c': unseen=\"error\" raises .* Fit with unseen=\"reserve\""
+        ):
             export()
     assert json.loads(model.to_json())["blocks"][0]["refuse_unseen"]
 
@@ -38,13 +40,17 @@ def test_a_density_that_is_too_rough(monkeypatch):
     monkeypatch.setattr(curves, "MOST_PIECES", 20)
     x = np.random.default_rng(0).normal(size=200)
     model = sr.NaiveBayes(sr.Kernel(bandwidth=0.01), calibrate=None).fit({"height": x}, np.arange(200) % 2)
-    with pytest.raises(ValueError, match="column 'height' cannot be exported: .* Give the column a wider bandwidth"):
+    with pytest.raises(
+        ValueError, match="column 'height' cannot be exported: .* Give the column a wider bandwidth"
+    ):
         model.to_json()
 
 
 def test_wrong_arguments():
     model = sr.GaussianNB().fit([[0.0], [1.0]], [0, 1])
-    with pytest.raises(ValueError, match="dialect is 'mysql'; it must be one of 'duckdb', 'postgresql', 'sqlite'"):
+    with pytest.raises(
+        ValueError, match="dialect is 'mysql'; it must be one of 'duckdb', 'postgresql', 'sqlite'"
+    ):
         model.to_sql("mysql")
     pytest.importorskip("onnx")
     with pytest.raises(ValueError, match='dtype is \'int8\'; it must be "float64" or "float32"'):

@@ -12,7 +12,13 @@ import pytest
 import sunrise as sr
 from export.test_families import check
 
-TEXTS = ["Free prize now, call NOW", "lunch at noon?", "see you at lunch then", "free free free élan", "call me at noon"]
+TEXTS = [
+    "Free prize now, call NOW",
+    "lunch at noon?",
+    "see you at lunch then",
+    "free free free élan",
+    "call me at noon",
+]
 LABELS = ["spam", "ham", "ham", "spam", "ham"]
 SETTINGS = {
     "default": {},
@@ -58,7 +64,10 @@ def test_text_beside_columns(engine):
     n = 200
     y = rng.integers(0, 2, n)
     words = np.array([["free", "prize", "call", "now", "lunch", "noon", "home", "see"]])
-    texts = [" ".join(rng.choice(words[0, 4 * k : 4 * k + 6 - 2 * k], 7)) + f" and so on w{i % 90}" for i, k in enumerate(y)]
+    texts = [
+        " ".join(rng.choice(words[0, 4 * k : 4 * k + 6 - 2 * k], 7)) + f" and so on w{i % 90}"
+        for i, k in enumerate(y)
+    ]
     X = pd.DataFrame({"text": texts, "x": np.round(rng.normal(y) * 64) / 64})
     model = sr.NaiveBayes({"text": "text", "x": "gaussian"}).fit(X, y)
     test = pd.DataFrame({"text": ["free lunch", None, "call me see"], "x": [0.5, None, 2.0]})
@@ -80,5 +89,7 @@ def test_sms(engine, find_data):
 
 def test_sql_refuses_text_by_name():
     model = sr.TextNB().fit(TEXTS, LABELS)
-    with pytest.raises(ValueError, match="SQL cannot be written because of column 'text': SQL cannot split text"):
+    with pytest.raises(
+        ValueError, match="SQL cannot be written because of column 'text': SQL cannot split text"
+    ):
         model.to_sql()

@@ -1,7 +1,7 @@
 """Curves: kernel densities as piecewise polynomials, for exports that cannot add up kernels.
 
-Only differences between classes decide the probabilities, so a curve is the log density of every class minus that of the
-first class. It is bounded where the classes share a prior density, and constant far outside the data.
+Only differences between classes decide the probabilities, so a curve is the log density of every class minus that of
+the first class. It is bounded where the classes share a prior density, and constant far outside the data.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _TO_COEFFICIENTS = np.linalg.inv(np.vander(_NODES, DEGREE + 1, increasing=True))
 
 
 class Curve(NamedTuple):
-    """Piecewise polynomials: piece i, from breaks[i] to breaks[i + 1], has pieces x classes x (DEGREE + 1) coefficients.
+    """Piecewise polynomials, pieces x classes x (DEGREE + 1); piece i is from breaks[i] to breaks[i + 1].
 
     The variable of piece i is t = (2 u - breaks[i] - breaks[i + 1]) / (breaks[i + 1] - breaks[i]). Cells outside the
     breaks have the value at the nearest end.
@@ -82,10 +82,11 @@ def tabulate(density: Any, j: int) -> Curve:
         if n_done + 2 * len(starts) > MOST_PIECES:
             raise TooManyPieces(f"its density needs more than {MOST_PIECES:,} polynomials")
         starts, ends = np.concatenate([starts, middle]), np.concatenate([middle, ends])
+    # Eleven decimals are shorter, and far below the tolerance.
     all_starts, all_ends = np.concatenate(done_starts), np.concatenate(done_ends)
     order = np.argsort(all_starts)
     breaks = np.append(all_starts[order], all_ends[order][-1])
-    return _merge_constants(Curve(breaks, np.concatenate(done)[order]))
+    return _merge_constants(Curve(breaks, np.concatenate(done)[order].round(11) + 0.0))
 
 
 def _first_pieces(points: Floats, width: float, low: float, high: float) -> tuple[Floats, Floats]:
@@ -116,7 +117,7 @@ def _merge_constants(curve: Curve) -> Curve:
         & constant[:-1]
         & (np.abs(value[1:] - value[:-1]).max(axis=1, initial=0.0) <= TOLERANCE / 4)
     )
-    # A chain of small steps may not add up: only every second piece joins the one before it.
+    # A chain of small steps may not add up: a piece is compared with the first one that it would join.
     keep = np.ones(len(constant), bool)
     for i in np.flatnonzero(same) + 1:
         first = np.flatnonzero(keep[:i])[-1]

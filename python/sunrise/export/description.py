@@ -48,7 +48,7 @@ def describe_model(model: FittedModel, names: list[str], estimator: str) -> Desc
         "log_prior": model.log_prior,
         "log_prior_without_offsets": model.plain_log_prior if model.has_offsets else None,
         "log_class_prior": model.log_class_prior,
-        "matrix": schema.is_matrix or not schema.is_named and all(c["kind"] == "number" for c in columns),
+        "matrix": schema.is_matrix or (not schema.is_named and all(c["kind"] == "number" for c in columns)),
         "columns": columns,
         "blocks": blocks,
     }
@@ -145,13 +145,16 @@ _SHAPES = {"linear": _linear, "distance": _distance, "rising": _rising, "polya":
 
 def _tables(model: FittedModel, k: int) -> list[Description]:
     """Return one block for every column of levels, codes or bins."""
-    part, form, lookup = model.parts[k], model.forms[k], model.lookups[k]
+    part, lookup = model.parts[k], model.lookups[k]
     family: Any = part.family
+    form: Any = model.forms[k]
     blocks = []
     for at, j in enumerate(part.columns):
         codes = form.codes[form.offsets[at] : form.offsets[at + 1]]
         first = int(form.offsets[at]) + 2 * at
-        scores, other, unseen = np.split(form.values[first : first + len(codes) + 2], [len(codes), len(codes) + 1])
+        scores, other, unseen = np.split(
+            form.values[first : first + len(codes) + 2], [len(codes), len(codes) + 1]
+        )
         block: Description = {"columns": [j], "exponent": model.row_exponents.get(k, 0.0), "scores": scores}
         if isinstance(family.reader, BinReader):
             blocks.append({"kind": "bins", "edges": np.array(family.cuts[at].edges)} | block)
@@ -207,8 +210,9 @@ def _curves(part: Part, form: Any, names: list[str]) -> list[Description]:
 
 def _text(model: FittedModel, k: int, exponent: float) -> Description:
     """Return the block of a text column: tokens, scaling of counts, and the scores of the words."""
-    part, form = model.parts[k], model.forms[k]
+    part = model.parts[k]
     family: Any = part.family
+    form: Any = model.forms[k]
     counter = family.counter
     block: Description = {
         "kind": "text",

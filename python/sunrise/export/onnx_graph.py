@@ -18,7 +18,9 @@ def require_onnx() -> Any:
     try:
         import onnx
     except ImportError:
-        raise ImportError("to_onnx needs the package onnx. Install it with: pip install 'sunrise[onnx]'") from None
+        raise ImportError(
+            "to_onnx needs the package onnx. Install it with: pip install 'sunrise[onnx]'"
+        ) from None
     return onnx
 
 
@@ -34,7 +36,11 @@ class Graph:
     def constant(self, value: Any, dtype: Any = np.float64) -> str:
         """Add a constant array; equal constants are stored once."""
         array = np.asarray(value, dtype)
-        key = (array.dtype.str, array.shape, array.tobytes() if array.dtype != object else tuple(array.ravel()))
+        key = (
+            array.dtype.str,
+            array.shape,
+            array.tobytes() if array.dtype != object else tuple(array.ravel()),
+        )
         if key not in self.constants:
             self.constants[key] = self.onnx.numpy_helper.from_array(array, f"c{len(self.constants)}")
         return str(self.constants[key].name)
@@ -92,7 +98,9 @@ class Graph:
         above = self.op("Add", one, ratio)
         step = self.op("Sub", above, one)
         is_lost = self.op("Equal", step, self.constant(0.0))
-        restored = self.op("Div", self.op("Mul", self.op("Log", above), ratio), self.where(is_lost, one, step))
+        restored = self.op(
+            "Div", self.op("Mul", self.op("Log", above), ratio), self.where(is_lost, one, step)
+        )
         log_ratio = self.where(is_lost, ratio, restored)
         half = self.op("Sub", end, self.constant(0.5))
         large = self.op("Sub", self.op("Mul", half, log_ratio), n)

@@ -11,7 +11,7 @@ from sunrise.data.align import align
 from sunrise.data.column import Column
 from sunrise.data.frame import Frame
 from sunrise.export.description import Description
-from sunrise.export.sql_blocks import level_keys
+from sunrise.export.shapes import level_keys
 from sunrise.families.text_reader import count_words
 from sunrise.model.fitted import FittedModel
 

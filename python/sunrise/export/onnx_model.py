@@ -7,15 +7,18 @@ from typing import Any
 
 import numpy as np
 
-from sunrise._common.arrays import Floats
 from sunrise.export.description import Description
-from sunrise.export.onnx_blocks import Blocks, text_inputs
+from sunrise.export.onnx_blocks import Blocks
 from sunrise.export.onnx_graph import ML_OPSET, OPSET, Graph
-from sunrise.export.sql_blocks import level_keys
-from sunrise.export.sql_query import SILENT, refuse_unseen
-from sunrise.numerics.special import log_sum_exp
+from sunrise.export.onnx_numbers import counts, distance, linear, polya, rising
+from sunrise.export.onnx_tables import bins, codes, curve, levels
+from sunrise.export.onnx_text import text, text_inputs
+from sunrise.export.shapes import SILENT, level_keys, log_softmax, refuse_unseen
 
 DTYPES = {"float64": "DOUBLE", "float32": "FLOAT"}
+_BLOCKS = {
+    own.__name__: own for own in (linear, counts, polya, distance, rising, bins, codes, levels, curve, text)
+}
 
 
 def to_onnx(description: Description, dtype: str, missing: str) -> Any:
@@ -28,6 +31,9 @@ def to_onnx(description: Description, dtype: str, missing: str) -> Any:
     number = getattr(proto, DTYPES[dtype])
     cells, first = _inputs(graph, description, dtype)
     blocks = Blocks(graph, description, cells, missing)
+    for block in description["blocks"]:
+        _BLOCKS[block["kind"]](blocks, block)
+    blocks.finish()
     if not blocks.scores:  # every row has the prior: the cells of the first input, times 0
         zero = graph.cast(graph.op("Equal", first, first)) if first else graph.constant([[1.0]])
         zero = graph.op("Mul", graph.columns(zero, 0, 1), graph.constant(0.0))
@@ -68,13 +74,17 @@ def _inputs(graph: Graph, description: Description, dtype: str) -> tuple[dict[An
     """Add the inputs; return the cells of the columns, in double precision, and the name of the first input."""
     helper, proto = graph.onnx.helper, graph.onnx.TensorProto
     number = getattr(proto, DTYPES[dtype])
-    columns, names, cells = description["columns"], [], {}
-    levels = {b["columns"][0]: b["levels"] for b in description["blocks"] if b["kind"] == "levels"}
+    columns = description["columns"]
+    names: list[str] = []
+    cells: dict[Any, str] = {}
+    names_of_levels = {b["columns"][0]: b["levels"] for b in description["blocks"] if b["kind"] == "levels"}
     texts = {b["columns"][0] for b in description["blocks"] if b["kind"] == "text"}
 
     def add(name: str, kind: int, shape: list[int | None]) -> str:
         if name in names:
-            raise ValueError(f"two inputs of the ONNX graph have the name {name!r}. Rename a column before fit.")
+            raise ValueError(
+                f"two inputs of the ONNX graph have the name {name!r}. Rename a column before fit."
+            )
         names.append(name)
         graph.inputs.append(helper.make_tensor_value_info(name, kind, shape))
         return name if kind != number or dtype == "float64" else graph.cast(name)
@@ -89,7 +99,7 @@ def _inputs(graph: Graph, description: Description, dtype: str) -> tuple[dict[An
             cells[ids] = add(f"{name}.ids", proto.INT64, [None, None])
             cells[counts] = add(f"{name}.counts", number, [None, None])
             cells[length] = add(f"{name}.length", number, [None, 1])
-        elif j in levels and level_keys(levels[j], columns[j]["kind"]) is None:
+        elif j in names_of_levels and level_keys(names_of_levels[j], columns[j]["kind"]) is None:
             cells[j] = add(name, proto.STRING, [None, 1])
         else:
             cells[j] = add(name, number, [None, 1])
@@ -113,7 +123,7 @@ def _possible(graph: Graph, blocks: Blocks, score: str, description: Description
 
 def _restore_prior(graph: Graph, description: Description, logs: str, probabilities: str) -> tuple[str, str]:
     """Give the class prior to rows that say nothing: offsets correct the evidence of columns."""
-    offsets, prior = (_log_softmax(description[k]) for k in ("log_prior", "log_prior_without_offsets"))
+    offsets, prior = (log_softmax(description[k]) for k in ("log_prior", "log_prior_without_offsets"))
     gap = graph.op("Abs", graph.op("Sub", probabilities, graph.constant(np.exp(offsets)[None, :])))
     largest = graph.op("ReduceMax", gap, graph.constant([1], np.int64), keepdims=1)
     silent = graph.op("LessOrEqual", largest, graph.constant(SILENT))
@@ -121,10 +131,6 @@ def _restore_prior(graph: Graph, description: Description, logs: str, probabilit
         graph.where(silent, graph.constant(prior[None, :]), logs),
         graph.where(silent, graph.constant(np.exp(prior)[None, :]), probabilities),
     )
-
-
-def _log_softmax(scores: Any) -> Floats:
-    return np.asarray(scores - log_sum_exp(np.asarray(scores)))
 
 
 def _labels(graph: Graph, classes: list[Any]) -> tuple[str | None, int]:

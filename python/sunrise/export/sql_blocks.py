@@ -9,14 +9,16 @@ from typing import Any
 import numpy as np
 
 from sunrise._common.arrays import Floats
-from sunrise.data.levels import is_number
 from sunrise.export.description import Description
+from sunrise.export.shapes import about_centre, level_keys
 from sunrise.export.sql_dialects import Dialect, add
 from sunrise.export.sql_functions import distance, log_rising, place, view
 from sunrise.numerics import special
 
 #: Longer lists of scores become tables that the query joins.
 _LONGEST_CASE = 50
+#: From this number of features on, a list of them is worth it.
+_MANY_FEATURES = 32
 #: The smallest double that every database reads; a smaller bound above 0 is "more than 0".
 _SMALLEST = 1e-300
 _LARGEST = float(np.finfo(float).max)
@@ -32,7 +34,7 @@ class Lookup:
 
 
 class Scores:
-    """The parts of a query: columns of its stages by name, look-up tables, and the terms of the score of every class."""
+    """The parts of a query: columns of its stages by name, look-up tables, and the terms of every class."""
 
     def __init__(self, sql: Dialect, description: Description) -> None:
         self.sql, self.n_classes = sql, len(description["classes"])
@@ -58,9 +60,12 @@ class Scores:
         low, high = (min(max(cells[end], -_LARGEST), _LARGEST) for end in ("lowest", "highest"))
         if cells["above"] is not None:
             one, zero = sql.number(1.0), sql.number(0.0)
-            within = f"{x} BETWEEN {sql.number(-_LARGEST)} AND {sql.number(_LARGEST)}"
+            within = f"ABS({x}) <= {sql.number(_LARGEST)}"
             value = f"CASE WHEN {x} > {sql.number(cells['above'])} THEN {one} ELSE {zero} END"
             self.cells[f"v{j}"] = f"CASE WHEN {within} THEN {value} END"
+            return f"v{j}"
+        if low == -_LARGEST and high == _LARGEST and not cells["whole"]:
+            self.cells[f"v{j}"] = f"CASE WHEN ABS({x}) <= {sql.number(_LARGEST)} THEN {x} END"
             return f"v{j}"
         above = f"{x} > 0" if 0.0 < low < _SMALLEST else f"{x} >= {sql.number(low)}"
         whole = f" AND {x} = FLOOR({x})" if cells["whole"] else ""
@@ -82,11 +87,31 @@ class Scores:
         """Return a term, 0 if its cell is missing."""
         return f"COALESCE({term}, {self.sql.number(0.0)})"
 
+    def mask(self, cell: str) -> str:
+        """Return 1 if a cell is observed, else 0."""
+        return f"(CASE WHEN {cell} IS NULL THEN {self.sql.number(0.0)} ELSE {self.sql.number(1.0)} END)"
+
+    def weighted_sum(self, name: str, features: list[str], weights: Floats) -> str:
+        """Return the sum of features times weights; no feature is NULL.
+
+        Databases with lists get one function of two lists for many features, which they plan much faster; `name` is the
+        column of the list of features.
+        """
+        sql = self.sql
+        if sql.dot_product is None or len(features) < _MANY_FEATURES:
+            return add(
+                [f"({sql.number(w)} * {feature})" for w, feature in zip(weights, features, strict=True)]
+            )
+        self.rows[name] = f"[{', '.join(features)}]"
+        return f"{sql.dot_product}({name}, [{', '.join(map(sql.number, weights))}])"
+
     def length_factor(self, block: Description, k: int) -> str | None:
         """Return the name of the factor of a block that depends on the row length; None without one."""
         if block["exponent"] == 0.0:
             return None
-        self.rows[f"f{k}"] = f"POWER({self.length(block)} + {self.sql.number(1.0)}, {self.sql.number(block['exponent'])})"
+        self.rows[f"f{k}"] = (
+            f"POWER({self.length(block)} + {self.sql.number(1.0)}, {self.sql.number(block['exponent'])})"
+        )
         return f"f{k}"
 
     def length(self, block: Description) -> str:
@@ -103,6 +128,22 @@ class Scores:
 
 def _linear(query: Scores, block: Description, k: int) -> None:
     views, factor = query.views(block), query.length_factor(block, k)
+    if query.sql.dot_product and len(views) >= _MANY_FEATURES and (quadratic := about_centre(block)):
+        cells = [x for _, x in views]
+        centres = map(query.sql.number, quadratic.centre)
+        d = [f"({x} - {centre})" for x, centre in zip(cells, centres, strict=True)]
+        features = {
+            "one": [query.mask(x) for x in cells],
+            "d": [query.observed(own) for own in d],
+            "square": [query.observed(f"{own} * {own}") for own in d],
+        }
+        for c in range(query.n_classes):
+            parts = zip(features.items(), (quadratic.base, quadratic.x, quadratic.x2), strict=True)
+            terms = [
+                query.weighted_sum(f"{name}{k}", own, part[c]) for (name, own), part in parts if part.any()
+            ]
+            query.add_block(c, terms, factor)
+        return
     for c in range(query.n_classes):
         terms, excluded = _weighted(query, block, views, c)
         query.add_block(c, terms, factor)
@@ -138,30 +179,32 @@ def _counts(query: Scores, block: Description, k: int) -> None:
     """Scores of counts whose shares are rescaled in rows with missing counts."""
     sql, views, factor = query.sql, query.views(block), query.length_factor(block, k)
     cells = [x for _, x in views]
+    counts, masks = [query.observed(x) for x in cells], [query.mask(x) for x in cells]
     query.rows[f"n{k}"] = add([f"(CASE WHEN {x} IS NULL THEN 1 ELSE 0 END)" for x in cells])
     query.rows[f"l{k}"] = query.length(block)
     for c in range(query.n_classes):
-        complete, excluded = _weighted(query, block, views, c)
-        query.excluded[c] += excluded
-        logs = block["log_share"][c]
-        finite = np.flatnonzero(np.isfinite(logs)).tolist()
-        if not complete or not finite:
+        query.excluded[c] += _weighted(query, block, views, c)[1]
+        is_finite = np.isfinite(block["log_share"][c])
+        if not is_finite.any():
             continue
-        zero = sql.number(0.0)
-        shares = [f"(CASE WHEN {cells[j]} IS NULL THEN {zero} ELSE {sql.number(math.exp(logs[j]))} END)" for j in finite]
-        share = f"r{k}_{c}"
-        query.rows[share] = add(shares)
-        rescale = f"(CASE WHEN {share} > 0 THEN LN(CASE WHEN {share} > 0 THEN {share} ELSE {sql.number(1.0)} END) ELSE {zero} END)"
-        products = add([query.observed(f"{sql.number(logs[j])} * {cells[j]}") for j in finite])
-        counted = f"l{k}" if len(finite) == len(cells) else add([query.observed(cells[j]) for j in finite])
+        logs = np.where(is_finite, block["log_share"][c], 0.0)
+        zero, share = sql.number(0.0), f"r{k}_{c}"
+        weights = np.where(np.isinf(block["x"][c]), 0.0, block["x"][c])
+        query.rows[share] = query.weighted_sum(f"o{k}", masks, np.where(is_finite, np.exp(logs), 0.0))
+        rescale = f"LN(CASE WHEN {share} > 0 THEN {share} ELSE {sql.number(1.0)} END)"
+        products = query.weighted_sum(f"z{k}", counts, logs)
+        counted = f"l{k}" if is_finite.all() else query.weighted_sum(f"z{k}", counts, is_finite.astype(float))
         partial = f"({products} - {counted} * {rescale})"
         scale = block["factor"] * (1.0 if block["normed"] else block["sign"])
         if block["normed"]:
-            weights = [f"(CASE WHEN {cells[j]} IS NULL THEN {zero} ELSE {sql.number(logs[j])} END)" for j in finite]
-            n = add([f"(CASE WHEN {cells[j]} IS NULL THEN 0 ELSE 1 END)" for j in finite])
-            total = f"({add(weights)} - {n} * {rescale})"
-            partial = f"(CASE WHEN ABS({total}) > {sql.number(1e-12)} THEN {partial} / {total} ELSE {zero} END)"
-        whole = f"(CASE WHEN n{k} = 0 THEN {add(complete)} ELSE {sql.number(scale)} * {partial} END)"
+            total = query.weighted_sum(f"o{k}", masks, logs)
+            n = query.weighted_sum(f"o{k}", masks, is_finite.astype(float))
+            total = f"({total} - {n} * {rescale})"
+            partial = (
+                f"(CASE WHEN ABS({total}) > {sql.number(1e-12)} THEN {partial} / {total} ELSE {zero} END)"
+            )
+        complete = query.weighted_sum(f"z{k}", counts, weights)
+        whole = f"(CASE WHEN n{k} = 0 THEN {complete} ELSE {sql.number(scale)} * {partial} END)"
         query.add_block(c, [whole], factor)
 
 
@@ -177,7 +220,10 @@ def _polya(query: Scores, block: Description, k: int) -> None:
         terms = [query.observed(log_rising(sql, own, x)) for own, x in zip(a, cells, strict=True)]
         total = f"r{k}_{c}"
         query.rows[total] = add(
-            [f"(CASE WHEN {x} IS NULL THEN {zero} ELSE {sql.number(own)} END)" for own, x in zip(a, cells, strict=True)]
+            [
+                f"(CASE WHEN {x} IS NULL THEN {zero} ELSE {sql.number(own)} END)"
+                for own, x in zip(a, cells, strict=True)
+            ]
         )
         positive = f"(CASE WHEN {total} > 0 THEN {total} ELSE {sql.number(1.0)} END)"
         whole = f"(CASE WHEN {total} > 0 THEN {log_rising(sql, positive, f'l{k}')} ELSE {zero} END)"
@@ -188,7 +234,9 @@ def _distance(query: Scores, block: Description, k: int) -> None:
     sql = query.sql
     for at, x in query.views(block):
         for c in range(query.n_classes):
-            base, anchor, scale, power = (float(block[part][c, at]) for part in ("base", "anchor", "scale", "power"))
+            base, anchor, scale, power = (
+                float(block[part][c, at]) for part in ("base", "anchor", "scale", "power")
+            )
             if base == 0.0 and power == 0.0:
                 continue
             u = f"({sql.number(scale)} * ABS({x} - {sql.number(anchor)}))"
@@ -203,7 +251,9 @@ def _rising(query: Scores, block: Description, k: int) -> None:
         for c in range(query.n_classes if weight != 0.0 else 0):
             base, slope, shape = (float(block[part][c, at]) for part in ("base", "slope", "shape"))
             rising = log_rising(sql, shape, x)
-            if "gap" in block:  # one ratio of gamma functions in two ways: each is accurate where the other cancels
+            if (
+                "gap" in block
+            ):  # one ratio of gamma functions in two ways: each is accurate where the other cancels
                 gap = float(block["gap"][c, at])
                 near = f"{rising} - {log_rising(sql, shape + gap, x)}"
                 constant = float(special.log_rising(np.array(shape), np.array(gap)))
@@ -267,15 +317,6 @@ def _levels(query: Scores, block: Description, k: int) -> None:
     _add_places(query, k, f"v{j}", scores)
 
 
-def level_keys(levels: list[str], kind: str) -> list[float] | None:
-    """Return the levels as numbers if the column holds numbers or booleans; None if they are compared as text."""
-    if kind == "bool" and set(levels) <= {"True", "False"}:
-        return [float(level == "True") for level in levels]
-    if kind == "number" and all(map(is_number, levels)):
-        return [float(level) for level in levels]
-    return None
-
-
 def _curve(query: Scores, block: Description, k: int) -> None:
     (j,) = block["columns"]
     sql, x, breaks = query.sql, query.cell(block, j), block["breaks"]
@@ -285,10 +326,16 @@ def _curve(query: Scores, block: Description, k: int) -> None:
         high = f"LN({sql.number(scale['upper'])} - {x})" if math.isfinite(scale["upper"]) else None
         x = f"({low} - {high})" if low and high else (low or f"(-{high})")
     ends = sql.number(breaks[0]), sql.number(breaks[-1])
-    query.rows[f"u{j}"] = f"CASE WHEN {x} < {ends[0]} THEN {ends[0]} WHEN {x} > {ends[1]} THEN {ends[1]} ELSE {x} END"
+    query.rows[f"u{j}"] = (
+        f"CASE WHEN {x} < {ends[0]} THEN {ends[0]} WHEN {x} > {ends[1]} THEN {ends[1]} ELSE {x} END"
+    )
     u, coefficients = f"u{j}", block["coefficients"]
     key = f"(CASE WHEN {u} IS NOT NULL THEN {place(sql, u, breaks[1:-1].tolist())} END)"
-    columns = ["m", "h", *(f"a{c}_{d}" for c in range(1, query.n_classes) for d in range(coefficients.shape[2]))]
+    columns = [
+        "m",
+        "h",
+        *(f"a{c}_{d}" for c in range(1, query.n_classes) for d in range(coefficients.shape[2])),
+    ]
     middle, half = (breaks[1:] + breaks[:-1]) / 2, (breaks[1:] - breaks[:-1]) / 2
     rows = [
         [str(i), sql.number(middle[i]), sql.number(half[i]), *map(sql.number, coefficients[i, 1:].ravel())]

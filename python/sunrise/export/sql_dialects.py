@@ -23,6 +23,8 @@ class Dialect:
     nan: str | None
     #: Prefix of a number literal, where a plain number would be a decimal.
     typed: str = ""
+    #: A function of two lists that adds up their products; None if the database has none.
+    dot_product: str | None = None
     true: str = "TRUE"
     false: str = "FALSE"
 
@@ -61,7 +63,9 @@ class Dialect:
         '"two words"'
         """
         if "\0" in name:
-            raise ValueError(f"{name!r} has a null character, which no SQL name can hold. Rename the column before fit.")
+            raise ValueError(
+                f"{name!r} has a null character, which no SQL name can hold. Rename the column before fit."
+            )
         quoted = name.replace('"', '""')
         return f'"{quoted}"'
 
@@ -100,6 +104,7 @@ DIALECTS = {
         "LEAST",
         "CAST('inf' AS DOUBLE)",
         "CAST('nan' AS DOUBLE)",
+        dot_product="LIST_DOT_PRODUCT",
     ),
     "postgresql": Dialect(
         "postgresql",
@@ -112,9 +117,7 @@ DIALECTS = {
         "float8 'NaN'",
         typed="float8",
     ),
-    "sqlite": Dialect(
-        "sqlite", "REAL", "TEXT", "INTEGER", "MAX", "MIN", "9e999", None, true="1", false="0"
-    ),
+    "sqlite": Dialect("sqlite", "REAL", "TEXT", "INTEGER", "MAX", "MIN", "9e999", None, true="1", false="0"),
 }
 
 

@@ -30,8 +30,8 @@ def view(sql: Dialect, name: str, cell: str) -> str:
 def log_rising(sql: Dialect, a: float | str, n: float | str) -> str:
     """Return log gamma(a + n) - log gamma(a); a number a or n is a constant, a string is an expression.
 
-    With A = a + m beyond 10, it is the Stirling series of log gamma(A + n) - log gamma(A), less the log of the m factors
-    (a + n + k) / (a + k).
+    With A = a + m beyond 10, it is the Stirling series of log gamma(A + n) - log gamma(A), less the log of the m
+    factors (a + n + k) / (a + k).
     """
     if isinstance(a, float) and a == 0.0:
         assert isinstance(n, str)
@@ -54,7 +54,8 @@ def log_rising(sql: Dialect, a: float | str, n: float | str) -> str:
     parts.append(rest)
     if shift:
         factors = [
-            f"(({at} + {by} + {sql.number(float(k))}) / ({at} + {sql.number(float(k))}))" for k in range(int(shift))
+            f"(({at} + {by} + {sql.number(float(k))}) / ({at} + {sql.number(float(k))}))"
+            for k in range(int(shift))
         ]
         parts.append(f"-LN({' * '.join(factors)})")
     return f"({' + '.join(parts)})"

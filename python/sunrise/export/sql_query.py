@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
-import numpy as np
-
-from sunrise._common.arrays import Floats
 from sunrise.export.description import Description
 from sunrise.export.refusals import refuse_columns
+from sunrise.export.shapes import SILENT, log_softmax, refuse_unseen
 from sunrise.export.sql_blocks import Lookup, Scores
 from sunrise.export.sql_dialects import DIALECTS, Dialect, add
-from sunrise.numerics.special import log_sum_exp
 
 #: SQLite joins at most 64 tables.
 _MOST_JOINS = 40
@@ -21,12 +17,10 @@ _MOST_JOINS = 40
 _LEAST_EXPONENT = -700.0
 #: The longest name that PostgreSQL does not cut.
 _LONGEST_NAME = 63
-#: Probabilities closer than this to those of prior and offsets belong to a row that says nothing.
-SILENT = 1e-13
 
 
 def to_sql(description: Description, dialect: str, table: str | Sequence[str], keep: Sequence[str]) -> str:
-    """Return a query of the prediction and of the (log-)probability of every class, one row for each row of the table."""
+    """Return a query of the prediction and the (log-)probability of every class for each row of the table."""
     if dialect not in DIALECTS:
         raise ValueError(f"dialect is {dialect!r}; it must be one of {', '.join(map(repr, DIALECTS))}.")
     _refuse(description)
@@ -48,19 +42,6 @@ def _refuse(description: Description) -> None:
             "Use to_json() or to_onnx(), or fit without the text: families={column: None}.",
         )
     refuse_unseen(description, "SQL")
-
-
-def refuse_unseen(description: Description, export: str) -> None:
-    """Raise for columns in which an unseen level is an error: an export cannot raise."""
-    names = [column["name"] for column in description["columns"]]
-    refused = [names[b["columns"][0]] for b in description["blocks"] if b.get("refuse_unseen")]
-    if refused:
-        refuse_columns(
-            refused,
-            export,
-            'unseen="error" raises for a level that did not occur in fit, and this export cannot raise',
-            'Fit with unseen="reserve" or unseen="ignore".',
-        )
 
 
 class _Query:
@@ -139,7 +120,8 @@ class _Query:
             "possible",
             self._kept()
             | {
-                f"s{c}": f"CASE WHEN e{c} > least THEN {sql.number(-math.inf)} ELSE s{c} END" for c in range(self.n)
+                f"s{c}": f"CASE WHEN e{c} > least THEN {sql.number(-math.inf)} ELSE s{c} END"
+                for c in range(self.n)
             },
         )
 
@@ -179,8 +161,12 @@ class _Query:
     def _restore_prior(self) -> None:
         """Give the class prior to rows that say nothing: offsets correct the evidence of columns."""
         sql = self.sql
-        offsets, prior = (_log_softmax(self.description[k]) for k in ("log_prior", "log_prior_without_offsets"))
-        near = [f"ABS(p{c} - {sql.number(math.exp(offsets[c]))}) <= {sql.number(SILENT)}" for c in range(self.n)]
+        offsets, prior = (
+            log_softmax(self.description[k]) for k in ("log_prior", "log_prior_without_offsets")
+        )
+        near = [
+            f"ABS(p{c} - {sql.number(math.exp(offsets[c]))}) <= {sql.number(SILENT)}" for c in range(self.n)
+        ]
         self._stage("silence", {"*": "", "silent": f"CASE WHEN {' AND '.join(near)} THEN 1 ELSE 0 END"})
         own = {}
         for c in range(self.n):
@@ -194,7 +180,9 @@ class _Query:
         whens = " ".join(f"WHEN p{c} THEN {sql.label(label)}" for c, label in enumerate(classes))
         names = [("prediction", f"CASE best {whens} END")]
         labels = [str(label) for label in classes]
-        if max(len(f"log_probability_{label}".encode()) for label in labels) > _LONGEST_NAME or len(set(labels)) < len(labels):
+        if max(len(f"log_probability_{label}".encode()) for label in labels) > _LONGEST_NAME or len(
+            set(labels)
+        ) < len(labels):
             labels = [str(c) for c in range(self.n)]
         names += [(f"probability_{label}", f"p{c}") for c, label in enumerate(labels)]
         names += [(f"log_probability_{label}", f"q{c}") for c, label in enumerate(labels)]
@@ -202,7 +190,3 @@ class _Query:
         columns = ",\n  ".join([*kept, *(f"{own} AS {sql.identifier(name)}" for name, own in names)])
         stages = ",\n".join(self.stages)
         return f"WITH {stages}\nSELECT\n  {columns}\nFROM {self.last}\n"
-
-
-def _log_softmax(scores: Any) -> Floats:
-    return np.asarray(scores - log_sum_exp(np.asarray(scores)))
