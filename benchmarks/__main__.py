@@ -10,7 +10,8 @@ python -m benchmarks text [NAME ...] [speed] [models]                 accuracy a
 python -m benchmarks em [curve] [settings] [tables]                   learning from rows without a label
 python -m benchmarks shapes [NAME ...] [speed]                        families chosen by score, kernel densities
 python -m benchmarks growth [AXIS ...] [MODEL ...]                    time and memory against the size of the data
-python -m benchmarks all                                              all nine benchmarks
+python -m benchmarks export [NAME ...] [speed]                        exports beside predict_proba; one row of ONNX
+python -m benchmarks all                                              all ten benchmarks
 
 Every benchmark prints Markdown tables and exits with status 1 if a claim that it checks is missed.
 """
@@ -86,8 +87,12 @@ def main(arguments: list[str]) -> int:
         from benchmarks import growth
 
         return growth.main(rest)
+    if first == "export":
+        from benchmarks import export
+
+        return export.main(rest)
     if first == "all" and not rest:
-        names = "tables", "frames", "calibration", "text", "em", "shapes", "growth"
+        names = "tables", "frames", "calibration", "text", "em", "shapes", "growth", "export"
         return max(main([]), *(main([name]) for name in names))
     return classes(set(arguments))
 

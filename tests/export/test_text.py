@@ -40,9 +40,7 @@ SETTINGS = {
 
 
 @pytest.mark.parametrize("name", SETTINGS)
-def test_text_models(engine, name):
-    if engine.is_sql:
-        pytest.skip("SQL refuses text")
+def test_text_models(text_engine, name):
     settings = SETTINGS[name]
     model = sr.TextNB(**settings).fit(TEXTS * 12, LABELS * 12)
     documents = [*TEXTS, "nothing known here", "", "free lunch free lunch at the élan", None]
@@ -50,16 +48,14 @@ def test_text_models(engine, name):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", sr.ImpossibleRowWarning)
         expected = model.predict_proba(documents)
-    if engine.name == "json":
-        p, _ = engine(model, frame)
+    if text_engine.name == "json":
+        p, _ = text_engine(model, frame)
     else:
-        p, _ = engine(model, documents)
-    assert np.abs(p - expected).max() <= engine.tolerance
+        p, _ = text_engine(model, documents)
+    assert np.abs(p - expected).max() <= text_engine.tolerance
 
 
-def test_text_beside_columns(engine):
-    if engine.is_sql:
-        pytest.skip("SQL refuses text")
+def test_text_beside_columns(text_engine):
     rng = np.random.default_rng(0)
     n = 200
     y = rng.integers(0, 2, n)
@@ -72,19 +68,17 @@ def test_text_beside_columns(engine):
     model = sr.NaiveBayes({"text": "text", "x": "gaussian"}).fit(X, y)
     test = pd.DataFrame({"text": ["free lunch", None, "call me see"], "x": [0.5, None, 2.0]})
     test["text"] = test["text"].astype(object).where(test["text"].notna(), None)
-    check(engine, model, test)
+    check(text_engine, model, test)
 
 
-def test_sms(engine, find_data):
-    if engine.is_sql:
-        pytest.skip("SQL refuses text")
+def test_sms(text_engine, find_data):
     with gzip.open(find_data("sms-spam.jsonl.gz"), "rt", encoding="utf-8", newline="\n") as lines:
         records = [json.loads(line) for line in lines][:2500]
     texts, y = [r["text"] for r in records], [r["label"] for r in records]
     model = sr.TextNB().fit(texts[:2000], y[:2000])
     frame = pd.DataFrame({"text": texts[2000:]})
-    p, _ = engine(model, frame if engine.name == "json" else texts[2000:])
-    assert np.abs(p - model.predict_proba(texts[2000:])).max() <= engine.tolerance
+    p, _ = text_engine(model, frame if text_engine.name == "json" else texts[2000:])
+    assert np.abs(p - model.predict_proba(texts[2000:])).max() <= text_engine.tolerance
 
 
 def test_sql_refuses_text_by_name():
