@@ -69,6 +69,9 @@ def _table(name: str, known: dict[str, Any], engines: dict[str, Any]) -> int:
     table = tables.load(name, known[name])
     X, y, _ = tables.protocol(table)
     X = X.copy()
+    if len({column.lower() for column in X.columns}) < len(X.columns):
+        # Most databases do not distinguish upper and lower case in names.
+        table, X.columns = _renamed(table), [f"{column} {k}" for k, column in enumerate(X.columns)]
     X[table.numbers] = X[table.numbers].astype("float32").astype("float64")
     rng = np.random.default_rng(0)
     with warnings.catch_warnings():
@@ -82,6 +85,13 @@ def _table(name: str, known: dict[str, Any], engines: dict[str, Any]) -> int:
     for column in table.numbers:
         rows[column] = rows[column].astype(float)
     return _report(name, model, rows, rows, engines, len(X))
+
+
+def _renamed(table: Any) -> Any:
+    """Return a table whose column names have their positions behind them."""
+    place = {column: f"{column} {k}" for k, column in enumerate(table.features)}
+    numbers, strings = ([place[column] for column in own] for own in (table.numbers, table.strings))
+    return tables.Table(table.name, table.frame, table.target, numbers, strings)
 
 
 def _texts(name: str, engines: dict[str, Any]) -> int:

@@ -65,6 +65,13 @@ def test_the_mark_of_missing_strings_must_not_be_a_level():
     assert model.to_onnx(missing="?").graph.input[0].name == "c"
 
 
+def test_names_that_differ_by_case():
+    model = sr.NaiveBayes("gaussian").fit({"a": [1.0, 2.0, 3.0], "A": [1.0, 0.0, 5.0]}, [0, 1, 1])
+    with pytest.raises(ValueError, match="because of columns 'a', 'A': sqlite does not distinguish"):
+        model.to_sql("sqlite")
+    assert model.to_sql("postgresql")
+
+
 def test_null_characters():
     model = sr.NaiveBayes("categorical").fit({"c": ["a\0", "b", "a\0", "b"]}, [0, 1, 0, 1])
     with pytest.raises(ValueError, match="null character"):

@@ -62,8 +62,10 @@ def _add_parameters(model: FittedModel, columns: list[Description]) -> None:
     """Add the parameters of the columns that have few: numbers by name, one for each class."""
     for k, part in enumerate(model.parts):
         if part.family.reader.is_plain and model.forms[k].kind in ("linear", "distance", "rising"):
-            for j, own in zip(part.columns, model.descriptions[k], strict=True):
-                columns[j]["parameters"] = own
+            params = model.params[k]
+            described = zip(part.columns, part.family.describe(params), params.known, strict=True)
+            for j, own, is_known in described:
+                columns[j]["parameters"] = own if is_known else {}
 
 
 def cells_of(support: Support) -> Description:
@@ -155,9 +157,9 @@ def _tables(model: FittedModel, k: int) -> list[Description]:
         scores, other, unseen = np.split(
             form.values[first : first + len(codes) + 2], [len(codes), len(codes) + 1]
         )
-        block: Description = {"columns": [j], "exponent": model.row_exponents.get(k, 0.0), "scores": scores}
+        block: Description = {"kind": "bins", "columns": [j], "scores": scores}
         if isinstance(family.reader, BinReader):
-            blocks.append({"kind": "bins", "edges": np.array(family.cuts[at].edges)} | block)
+            blocks.append(block | {"edges": np.array(family.cuts[at].edges)})
             continue
         block |= {"other": other[0], "unseen": unseen[0], "refuse_unseen": bool(form.refuse_unseen)}
         if isinstance(family.reader, LevelReader):
@@ -199,7 +201,6 @@ def _curves(part: Part, form: Any, names: list[str]) -> list[Description]:
                 "kind": "curve",
                 "columns": [part.columns[at]],
                 "cells": cells_of(part.family.support),
-                "exponent": 0.0,
                 "scale": {"lower": bounds.lower, "upper": bounds.upper, "log": bounds.log},
                 "breaks": curve.breaks,
                 "coefficients": curve.coefficients,

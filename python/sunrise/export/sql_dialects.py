@@ -25,6 +25,8 @@ class Dialect:
     typed: str = ""
     #: A function of two lists that adds up their products; None if the database has none.
     dot_product: str | None = None
+    #: True if quoted names that differ only by upper and lower case are the same.
+    ignores_case: bool = True
     true: str = "TRUE"
     false: str = "FALSE"
 
@@ -116,6 +118,7 @@ DIALECTS = {
         "float8 'Infinity'",
         "float8 'NaN'",
         typed="float8",
+        ignores_case=False,
     ),
     "sqlite": Dialect("sqlite", "REAL", "TEXT", "INTEGER", "MAX", "MIN", "9e999", None, true="1", false="0"),
 }

@@ -23,14 +23,14 @@ def to_sql(description: Description, dialect: str, table: str | Sequence[str], k
     """Return a query of the prediction and the (log-)probability of every class for each row of the table."""
     if dialect not in DIALECTS:
         raise ValueError(f"dialect is {dialect!r}; it must be one of {', '.join(map(repr, DIALECTS))}.")
-    _refuse(description)
     sql = DIALECTS[dialect]
+    _refuse(description, sql)
     parts = [table] if isinstance(table, str) else list(table)
     source = ".".join(sql.identifier(part) for part in parts)
     return _Query(sql, description, source, list(keep)).text()
 
 
-def _refuse(description: Description) -> None:
+def _refuse(description: Description, sql: Dialect) -> None:
     """Raise for columns that SQL cannot score."""
     names = [column["name"] for column in description["columns"]]
     blocks = description["blocks"]
@@ -42,6 +42,16 @@ def _refuse(description: Description) -> None:
             "Use to_json() or to_onnx(), or fit without the text: families={column: None}.",
         )
     refuse_unseen(description, "SQL")
+    used = [names[j] for block in blocks for j in block["columns"]]
+    lower = [name.lower() for name in used]
+    same = [name for name in used if lower.count(name.lower()) > 1] if len(set(lower)) < len(lower) else []
+    if same and sql.ignores_case:
+        refuse_columns(
+            same,
+            "SQL",
+            f"{sql.name} does not distinguish upper and lower case in the names of columns",
+            "Rename one of them before fit.",
+        )
 
 
 class _Query:
