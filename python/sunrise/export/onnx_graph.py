@@ -19,7 +19,7 @@ def require_onnx() -> Any:
         import onnx
     except ImportError:
         raise ImportError(
-            "to_onnx needs the package onnx. Install it with: pip install 'sunrise[onnx]'"
+            "to_onnx needs the package onnx. Install it with: pip install onnx"
         ) from None
     return onnx
 
