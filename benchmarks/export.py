@@ -150,18 +150,23 @@ def speed() -> int:
     def session(model: Any) -> Any:
         return onnxruntime.InferenceSession(model.SerializeToString(), options)
 
-    theirs = session(to_onnx(GaussianNB().fit(X, y), row, options={"zipmap": False}))
-    ours = session(sunrise.GaussianNB().fit(X, y).to_onnx("float32"))
-    exact = session(sunrise.GaussianNB().fit(X, y).to_onnx())
-    name = theirs.get_inputs()[0].name
     both = ["label", "probabilities"]
-    times = interleaved(
-        lambda: theirs.run(None, {name: row}),
-        lambda: ours.run(both, {"X": row}),
-        lambda: exact.run(both, {"X": X[:1]}),
-        rounds=60,
-        repeat=500,
-    )
+
+    def times_of_sessions() -> tuple[float, ...]:
+        theirs = session(to_onnx(GaussianNB().fit(X, y), row, options={"zipmap": False}))
+        ours = session(sunrise.GaussianNB().fit(X, y).to_onnx("float32"))
+        exact = session(sunrise.GaussianNB().fit(X, y).to_onnx())
+        name = theirs.get_inputs()[0].name
+        return interleaved(
+            lambda: theirs.run(None, {name: row}),
+            lambda: ours.run(both, {"X": row}),
+            lambda: exact.run(both, {"X": X[:1]}),
+            rounds=30,
+            repeat=300,
+        )
+
+    # A session is slow as a whole where its memory lies badly, so the best of several counts.
+    times = np.min([times_of_sessions() for _ in range(5)], axis=0)
     print("\n| one row of Iris, label and probabilities | time | ratio |\n|---|---|---|")
     labels = "skl2onnx GaussianNB, float32", "Sunrise GaussianNB, float32", "Sunrise GaussianNB, float64"
     for label, time in zip(labels, times, strict=True):

@@ -18,9 +18,7 @@ def require_onnx() -> Any:
     try:
         import onnx
     except ImportError:
-        raise ImportError(
-            "to_onnx needs the package onnx. Install it with: pip install onnx"
-        ) from None
+        raise ImportError("to_onnx needs the package onnx. Install it with: pip install onnx") from None
     return onnx
 
 

@@ -41,15 +41,15 @@ def to_onnx(description: Description, dtype: str, missing: str) -> Any:
     score = graph.total(blocks.scores)
     score = _possible(graph, blocks, score, description)
     logs = graph.op("LogSoftmax", score, axis=1)
-    probabilities = graph.op("Exp", logs)
     if description["log_prior_without_offsets"] is not None:
-        logs, probabilities = _restore_prior(graph, description, logs, probabilities)
-    best = graph.op("ArgMax", probabilities, axis=1, keepdims=0)
+        logs = _restore_prior(graph, description, logs)
+    best = graph.op("ArgMax", logs, axis=1, keepdims=0)
     labels, label_type = _labels(graph, description["classes"])
+    logs = logs if dtype == "float64" else graph.cast(logs, DTYPES[dtype])
     outputs = {
         "label": best if labels is None else graph.op("Gather", labels, best, axis=0),
-        "probabilities": probabilities if dtype == "float64" else graph.cast(probabilities, "FLOAT"),
-        "log_probabilities": logs if dtype == "float64" else graph.cast(logs, "FLOAT"),
+        "probabilities": graph.op("Exp", logs),
+        "log_probabilities": logs,
     }
     _rename(graph, outputs)
     n, used = len(description["classes"]), {name for node in graph.nodes for name in node.input}
@@ -121,16 +121,13 @@ def _possible(graph: Graph, blocks: Blocks, score: str, description: Description
     return score
 
 
-def _restore_prior(graph: Graph, description: Description, logs: str, probabilities: str) -> tuple[str, str]:
-    """Give the class prior to rows that say nothing: offsets correct the evidence of columns."""
+def _restore_prior(graph: Graph, description: Description, logs: str) -> str:
+    """Return log-probabilities with those of the class prior for rows that say nothing: offsets correct evidence."""
     offsets, prior = (log_softmax(description[k]) for k in ("log_prior", "log_prior_without_offsets"))
-    gap = graph.op("Abs", graph.op("Sub", probabilities, graph.constant(np.exp(offsets)[None, :])))
+    gap = graph.op("Abs", graph.op("Sub", graph.op("Exp", logs), graph.constant(np.exp(offsets)[None, :])))
     largest = graph.op("ReduceMax", gap, graph.constant([1], np.int64), keepdims=1)
     silent = graph.op("LessOrEqual", largest, graph.constant(SILENT))
-    return (
-        graph.where(silent, graph.constant(prior[None, :]), logs),
-        graph.where(silent, graph.constant(np.exp(prior)[None, :]), probabilities),
-    )
+    return graph.where(silent, graph.constant(prior[None, :]), logs)
 
 
 def _labels(graph: Graph, classes: list[Any]) -> tuple[str | None, int]:
