@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import sunrise as sr
+from export.engines import Engine
 from export.test_families import check, exact
 
 RNG = np.random.default_rng(0)
@@ -79,3 +80,28 @@ def test_the_kept_columns_come_first():
     done = connection.execute(model.to_sql(table="scores", keep="id"))
     assert [column[0] for column in done.description][:2] == ["id", "prediction"]
     assert done.fetchall()[0][0] == 7
+
+
+@pytest.mark.parametrize("name", ["duckdb", "sqlite", "postgresql"])
+def test_levels_that_a_database_keeps_as_floats(name, request):
+    connection = request.getfixturevalue("postgres") if name == "postgresql" else None
+    X = pd.DataFrame({"c": pd.Categorical([1, 2, 3, 1, 2, 3] * 9), "d": ["u", "v", "u", "v", "v", "u"] * 9})
+    model = sr.NaiveBayes("categorical").fit(X, [0, 1, 1, 0, 0, 1] * 9)
+    floats = pd.DataFrame({"c": [1.0, 3.0, 7.5, None], "d": ["u", "v", "v", "u"]})
+    p, _ = Engine(name, connection)(model, floats)
+    names = pd.DataFrame({"c": ["1", "3", "7.5", None], "d": floats["d"]}, dtype=object)
+    assert np.abs(p - model.predict_proba(names)).max() < 1e-12
+
+
+def test_booleans_of_an_estimator_of_numbers(engine):
+    X = pd.DataFrame({"a": [True, False, True, False] * 5, "b": [True, True, False, False] * 5})
+    model = sr.BernoulliNB().fit(X, [0, 1, 1, 1] * 5)
+    check(engine, model, X[:4])
+
+
+def test_cells_that_are_nan_in_a_database():
+    duckdb = pytest.importorskip("duckdb")
+    model = sr.GaussianNB().fit([[0.0], [1.0], [2.0], [5.0]], ["a", "a", "b", "b"])
+    connection = duckdb.connect()
+    connection.execute("CREATE TABLE data AS SELECT CAST('nan' AS DOUBLE) AS x0")
+    assert connection.execute(model.to_sql()).fetchall()[0][1:3] == (0.5, 0.5)

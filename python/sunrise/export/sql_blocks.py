@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from sunrise._common.arrays import Floats
+from sunrise.data.levels import is_number
 from sunrise.export.description import Description
 from sunrise.export.shapes import about_centre, level_keys
 from sunrise.export.sql_dialects import Dialect, add
@@ -48,15 +49,18 @@ class Scores:
         for k, block in enumerate(description["blocks"]):
             _BLOCKS[block["kind"]](self, block, k)
 
-    def number(self, j: int) -> str:
-        """Return the name of column j as a number, NULL if missing."""
+    def number(self, j: int, is_binary: bool = False) -> str:
+        """Return the name of column j as a number, NULL if missing; a binary column may hold booleans."""
         column = self.columns[j]
-        self.raw[f"x{j}"] = self.sql.cast_number(self.sql.identifier(column["name"]), column["kind"])
+        may_be_boolean = is_binary or column["kind"] == "bool"
+        self.raw[f"x{j}"] = self.sql.cast_number(self.sql.identifier(column["name"]), may_be_boolean)
         return f"x{j}"
 
     def cell(self, block: Description, j: int) -> str:
         """Return the name of a cell of column j, NULL if missing or impossible."""
-        x, cells, sql = self.number(j), block["cells"], self.sql
+        sql, cells = self.sql, block["cells"]
+        is_binary = cells["above"] is not None or (cells["lowest"], cells["highest"]) == (0.0, 1.0)
+        x = self.number(j, is_binary)
         low, high = (min(max(cells[end], -_LARGEST), _LARGEST) for end in ("lowest", "highest"))
         if cells["above"] is not None:
             one, zero = sql.number(1.0), sql.number(0.0)
@@ -304,7 +308,7 @@ def _levels(query: Scores, block: Description, k: int) -> None:
     n = len(levels)
     keys = level_keys(levels, column["kind"])
     if keys is None:
-        query.raw[f"x{j}"] = f"CAST({sql.identifier(column['name'])} AS {sql.text})"
+        query.raw[f"x{j}"] = sql.cast_text(sql.identifier(column["name"]), any(map(is_number, levels)))
         literals = [sql.string(level) for level in levels]
     else:
         query.number(j)

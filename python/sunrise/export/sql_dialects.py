@@ -15,7 +15,6 @@ class Dialect:
     name: str
     double: str
     text: str
-    integer: str
     greatest: str
     least: str
     infinity: str
@@ -25,6 +24,11 @@ class Dialect:
     typed: str = ""
     #: A function of two lists that adds up their products; None if the database has none.
     dot_product: str | None = None
+    #: True if a boolean can be cast to a double.
+    casts_booleans: bool = True
+    #: Function of the type of a value, and its results for floats.
+    type_of: str = "TYPEOF"
+    float_types: str = "'DOUBLE', 'FLOAT', 'real'"
     #: True if quoted names that differ only by upper and lower case are the same.
     ignores_case: bool = True
     true: str = "TRUE"
@@ -79,11 +83,27 @@ class Dialect:
             return str(label)
         return self.number(label) if isinstance(label, float) else self.string(str(label))
 
-    def cast_number(self, column: str, kind: str) -> str:
-        """Return a column as a double; NaN becomes NULL."""
-        inner = f"CAST({column} AS {self.integer})" if kind == "bool" else column
-        cast = f"CAST({inner} AS {self.double})"
-        return cast if self.nan is None or kind == "bool" else f"NULLIF({cast}, {self.nan})"
+    def cast_number(self, column: str, may_be_boolean: bool) -> str:
+        """Return a column as a double; NaN becomes NULL, true 1 and false 0."""
+        cast = f"CAST({column} AS {self.double})"
+        if may_be_boolean and not self.casts_booleans:
+            text = f"CAST({column} AS {self.text})"
+            one, zero = self.number(1.0), self.number(0.0)
+            number = f"CAST({text} AS {self.double})"
+            cast = f"CASE {text} WHEN 'true' THEN {one} WHEN 'false' THEN {zero} ELSE {number} END"
+        return cast if self.nan is None else f"NULLIF({cast}, {self.nan})"
+
+    def cast_text(self, column: str, has_numbers: bool) -> str:
+        """Return a column as text; with `has_numbers`, the float 1.0 becomes 1, the name of its level, and NaN NULL."""
+        text = f"CAST({column} AS {self.text})"
+        if not has_numbers:
+            return text
+        is_float = f"{self.type_of}({column}) IN ({self.float_types})"
+        if self.type_of != "TYPEOF":
+            is_float = f"CAST({self.type_of}({column}) AS text) IN ({self.float_types})"
+        whole = f"WHEN {is_float} AND {text} LIKE '%.0' THEN SUBSTR({text}, 1, LENGTH({text}) - 2)"
+        missing = f"WHEN {is_float} AND LOWER({text}) = 'nan' THEN NULL"
+        return f"CASE {whole} {missing} ELSE {text} END"
 
     def extreme(self, function: str, terms: Sequence[str]) -> str:
         """Return the greatest or least of terms; databases limit the number of arguments."""
@@ -101,7 +121,6 @@ DIALECTS = {
         "duckdb",
         "DOUBLE",
         "VARCHAR",
-        "INTEGER",
         "GREATEST",
         "LEAST",
         "CAST('inf' AS DOUBLE)",
@@ -112,15 +131,17 @@ DIALECTS = {
         "postgresql",
         "double precision",
         "text",
-        "integer",
         "GREATEST",
         "LEAST",
         "float8 'Infinity'",
         "float8 'NaN'",
         typed="float8",
+        casts_booleans=False,
+        type_of="pg_typeof",
+        float_types="'double precision', 'real'",
         ignores_case=False,
     ),
-    "sqlite": Dialect("sqlite", "REAL", "TEXT", "INTEGER", "MAX", "MIN", "9e999", None, true="1", false="0"),
+    "sqlite": Dialect("sqlite", "REAL", "TEXT", "MAX", "MIN", "9e999", None, true="1", false="0"),
 }
 
 
