@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import glob
 import os
-import pwd
 import shutil
 import subprocess
 import tempfile
@@ -14,6 +13,8 @@ from pathlib import Path
 
 def programs() -> Path | None:
     """The folder of initdb and pg_ctl; None where PostgreSQL is not installed."""
+    if os.name == "nt":  # no Unix sockets
+        return None
     folders = [*sorted(glob.glob("/usr/lib/postgresql/*/bin"), reverse=True)]
     if found := shutil.which("pg_ctl"):
         folders.insert(0, str(Path(found).resolve().parent))
@@ -28,6 +29,8 @@ def server(folder: Path):
     user = {}
     home = Path(tempfile.mkdtemp(prefix="sunrise-pg-"))
     if os.getuid() == 0:
+        import pwd
+
         names = {entry.pw_name: entry for entry in pwd.getpwall()}
         entry = names.get("postgres") or names["nobody"]
         user = {"user": entry.pw_uid, "group": entry.pw_gid, "extra_groups": []}

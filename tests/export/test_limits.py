@@ -12,9 +12,8 @@ from export.test_families import check, exact
 RNG = np.random.default_rng(0)
 
 
+@pytest.mark.slow
 def test_784_columns(engine):
-    if engine.name == "json":
-        pytest.skip("databases and graphs have limits, plain Python has none")
     y = np.arange(100) % 10
     X = np.round(RNG.normal(size=(100, 784)))
     model = sr.GaussianNB(var_smoothing=10.0).fit(X, y)
@@ -33,6 +32,7 @@ def test_many_counts(engine):
         check(engine, model.fit(X, y), rows)
 
 
+@pytest.mark.slow
 def test_more_kernel_columns_than_sqlite_joins(engine):
     y = np.arange(60) % 2
     X = exact(RNG.normal(size=(60, 70)) + 0.1 * y[:, None])
@@ -97,6 +97,12 @@ def test_booleans_of_an_estimator_of_numbers(engine):
     X = pd.DataFrame({"a": [True, False, True, False] * 5, "b": [True, True, False, False] * 5})
     model = sr.BernoulliNB().fit(X, [0, 1, 1, 1] * 5)
     check(engine, model, X[:4])
+
+
+def test_large_numbers_do_not_end_a_query(postgres):
+    model = sr.GaussianNB().fit([[0.0], [1.0], [2.0], [5.0]], ["a", "a", "b", "b"])
+    p, _ = Engine("postgresql", postgres)(model, np.array([[1e200], [-1e300], [1e30]]))
+    assert np.allclose(p[:2], 0.5) and not np.isnan(p).any()
 
 
 def test_cells_that_are_nan_in_a_database():

@@ -22,7 +22,6 @@ _LONGEST_CASE = 50
 _MANY_FEATURES = 32
 #: The smallest double that every database reads; a smaller bound above 0 is "more than 0".
 _SMALLEST = 1e-300
-_LARGEST = float(np.finfo(float).max)
 
 
 class Lookup:
@@ -61,15 +60,16 @@ class Scores:
         sql, cells = self.sql, block["cells"]
         is_binary = cells["above"] is not None or (cells["lowest"], cells["highest"]) == (0.0, 1.0)
         x = self.number(j, is_binary)
-        low, high = (min(max(cells[end], -_LARGEST), _LARGEST) for end in ("lowest", "highest"))
+        largest = sql.largest
+        low, high = (min(max(cells[end], -largest), largest) for end in ("lowest", "highest"))
         if cells["above"] is not None:
             one, zero = sql.number(1.0), sql.number(0.0)
-            within = f"ABS({x}) <= {sql.number(_LARGEST)}"
+            within = f"ABS({x}) <= {sql.number(largest)}"
             value = f"CASE WHEN {x} > {sql.number(cells['above'])} THEN {one} ELSE {zero} END"
             self.cells[f"v{j}"] = f"CASE WHEN {within} THEN {value} END"
             return f"v{j}"
-        if low == -_LARGEST and high == _LARGEST and not cells["whole"]:
-            self.cells[f"v{j}"] = f"CASE WHEN ABS({x}) <= {sql.number(_LARGEST)} THEN {x} END"
+        if low == -largest and high == largest and not cells["whole"]:
+            self.cells[f"v{j}"] = f"CASE WHEN ABS({x}) <= {sql.number(largest)} THEN {x} END"
             return f"v{j}"
         above = f"{x} > 0" if 0.0 < low < _SMALLEST else f"{x} >= {sql.number(low)}"
         whole = f" AND {x} = FLOOR({x})" if cells["whole"] else ""

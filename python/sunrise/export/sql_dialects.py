@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -24,6 +25,8 @@ class Dialect:
     typed: str = ""
     #: A function of two lists that adds up their products; None if the database has none.
     dot_product: str | None = None
+    #: Larger numbers count as missing: where their squares would be an error, a row must not end the query.
+    largest: float = sys.float_info.max
     #: True if a boolean can be cast to a double.
     casts_booleans: bool = True
     #: Function of the type of a value, and its results for floats.
@@ -136,6 +139,7 @@ DIALECTS = {
         "float8 'Infinity'",
         "float8 'NaN'",
         typed="float8",
+        largest=1e140,
         casts_booleans=False,
         type_of="pg_typeof",
         float_types="'double precision', 'real'",
