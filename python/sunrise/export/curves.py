@@ -6,6 +6,7 @@ the first class. It is bounded where the classes share a prior density, and cons
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,8 +18,8 @@ from sunrise.numerics.special import log, log_sum_exp
 DEGREE = 7
 #: Largest error of a curve, in log units (relative to the size of the curve where that is above 1).
 TOLERANCE = 2e-9
-#: A curve ends this many bandwidths outside the data.
-REACH = 40.0
+#: A curve ends this many bandwidths outside the data: where it is constant, else at the last one.
+REACHES = 40.0 * 4.0 ** np.arange(5)
 #: More pieces than this are not written.
 MOST_PIECES = 20_000
 
@@ -54,7 +55,7 @@ def tabulate(density: Any, j: int) -> Curve:
         return _scores(density, j, u)
 
     narrow, wide = float(widths.min()), float(widths.max())
-    low, high = points[0] - REACH * wide, points[-1] + REACH * wide
+    low, high = _end(scores, points[0], -wide, narrow), _end(scores, points[-1], wide, narrow)
     bounds = density.sums.bounds
     if not bounds.log:  # cells on the scale of the kernels do not leave the bounds
         low, high = max(low, bounds.lower), min(high, bounds.upper)
@@ -66,11 +67,16 @@ def tabulate(density: Any, j: int) -> Curve:
         places = np.concatenate([_NODES, _CHECKS])
         values_at = scores((middle[:, None] + half[:, None] * places).ravel())
         values_at = values_at.reshape(len(starts), len(places), -1)
+        farthest = np.maximum(np.abs(starts - points[0]), np.abs(ends - points[0]))
+        farthest = np.maximum(farthest, np.maximum(np.abs(starts - points[-1]), np.abs(ends - points[-1])))
+        noise = _rounding(np.where((starts < points[0]) | (ends > points[-1]), farthest, 0.0), narrow)
         at_nodes, at_checks = values_at[:, : DEGREE + 1], values_at[:, DEGREE + 1 :]
         coefficients = np.einsum("kn,inc->ick", _TO_COEFFICIENTS, at_nodes)
         powers = np.vander(_CHECKS, DEGREE + 1, increasing=True)
         error = np.abs(np.einsum("mk,ick->imc", powers, coefficients) - at_checks)
-        fine = (error <= TOLERANCE * np.maximum(1.0, np.abs(at_checks))).all(axis=(1, 2))
+        fine = (error <= TOLERANCE * np.maximum(1.0, np.abs(at_checks)) + noise[:, None, None]).all(
+            axis=(1, 2)
+        )
         fine |= half <= 4e-16 * np.maximum(np.abs(starts), np.abs(ends))
         done_starts.append(starts[fine])
         done_ends.append(ends[fine])
@@ -87,6 +93,19 @@ def tabulate(density: Any, j: int) -> Curve:
     order = np.argsort(all_starts)
     breaks = np.append(all_starts[order], all_ends[order][-1])
     return _merge_constants(Curve(breaks, np.concatenate(done)[order].round(11) + 0.0))
+
+
+def _end(scores: Callable[[Floats], Floats], last: float, step: float, narrow: float) -> float:
+    """Return the first place outside the data, `step` being a bandwidth, beyond which the curves are constant."""
+    places = last + step * REACHES
+    values = scores(places)
+    change = np.abs(values - values[-1]).max(axis=1)
+    return float(places[int(np.argmax(change <= TOLERANCE + _rounding(np.abs(step) * REACHES[-1:], narrow)))])
+
+
+def _rounding(distance: Floats, width: float) -> Floats:
+    """Return the rounding error of a log density, which is half the square of a distance in bandwidths."""
+    return np.asarray(2e-16 * (distance / width) ** 2)
 
 
 def _first_pieces(points: Floats, width: float, low: float, high: float) -> tuple[Floats, Floats]:
