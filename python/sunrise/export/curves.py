@@ -65,18 +65,15 @@ def tabulate(density: Any, j: int) -> Curve:
     for _ in range(60):
         middle, half = 0.5 * (starts + ends), 0.5 * (ends - starts)
         places = np.concatenate([_NODES, _CHECKS])
-        values_at = scores((middle[:, None] + half[:, None] * places).ravel())
-        values_at = values_at.reshape(len(starts), len(places), -1)
-        farthest = np.maximum(np.abs(starts - points[0]), np.abs(ends - points[0]))
-        farthest = np.maximum(farthest, np.maximum(np.abs(starts - points[-1]), np.abs(ends - points[-1])))
-        noise = _rounding(np.where((starts < points[0]) | (ends > points[-1]), farthest, 0.0), narrow)
+        u = middle[:, None] + half[:, None] * places
+        values_at = scores(u.ravel()).reshape(len(starts), len(places), -1)
+        outside = np.maximum(np.maximum(points[0] - u, u - points[-1]), 0.0)[:, DEGREE + 1 :, None]
         at_nodes, at_checks = values_at[:, : DEGREE + 1], values_at[:, DEGREE + 1 :]
         coefficients = np.einsum("kn,inc->ick", _TO_COEFFICIENTS, at_nodes)
         powers = np.vander(_CHECKS, DEGREE + 1, increasing=True)
         error = np.abs(np.einsum("mk,ick->imc", powers, coefficients) - at_checks)
-        fine = (error <= TOLERANCE * np.maximum(1.0, np.abs(at_checks)) + noise[:, None, None]).all(
-            axis=(1, 2)
-        )
+        allowed = TOLERANCE * np.maximum(1.0, np.abs(at_checks)) + _rounding(outside, narrow)
+        fine = (error <= allowed).all(axis=(1, 2))
         fine |= half <= 4e-16 * np.maximum(np.abs(starts), np.abs(ends))
         done_starts.append(starts[fine])
         done_ends.append(ends[fine])
@@ -97,10 +94,11 @@ def tabulate(density: Any, j: int) -> Curve:
 
 def _end(scores: Callable[[Floats], Floats], last: float, step: float, narrow: float) -> float:
     """Return the first place outside the data, `step` being a bandwidth, beyond which the curves are constant."""
-    places = last + step * REACHES
+    places = np.asarray(last + step * REACHES, np.float64)
     values = scores(places)
     change = np.abs(values - values[-1]).max(axis=1)
-    return float(places[int(np.argmax(change <= TOLERANCE + _rounding(np.abs(step) * REACHES[-1:], narrow)))])
+    allowed = TOLERANCE + _rounding(np.abs(places - last), narrow)
+    return float(places[int(np.argmax(change <= allowed))])
 
 
 def _rounding(distance: Floats, width: float) -> Floats:
