@@ -79,7 +79,7 @@ def _trigamma(x: Floats) -> Floats:
 
 
 #: Coefficients c_k of log gamma(x) = (x - 1/2) log x - x + log(2 pi) / 2 + sum_k c_k / x^(2k - 1).
-_STIRLING = np.array([1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 156])
+STIRLING = np.array([1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 156])
 
 
 def log_rising(a: Floats, n: Floats) -> Floats:
@@ -93,8 +93,8 @@ def log_rising(a: Floats, n: Floats) -> Floats:
     """
     far = np.maximum(a, 20.0)
     low, high = 1.0 / far, 1.0 / (far + n)
-    rest = high * np.polynomial.polynomial.polyval(high * high, _STIRLING)
-    rest = rest - low * np.polynomial.polynomial.polyval(low * low, _STIRLING)
+    rest = high * np.polynomial.polynomial.polyval(high * high, STIRLING)
+    rest = rest - low * np.polynomial.polynomial.polyval(low * low, STIRLING)
     large = n * np.log(far) + ((far + n - 0.5) * np.log1p(n / far) - n) + rest
     near = np.minimum(a, 20.0)
     with np.errstate(invalid="ignore"):  # a = 0 and n = 0: inf - inf
