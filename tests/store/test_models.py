@@ -127,7 +127,7 @@ def test_timestamps_come_back(zone):
 
     days = pd.to_datetime(["2026-01-01", "2026-01-02T00:00:00.000000001"], format="ISO8601").tz_localize(zone)
     y = np.empty(90, dtype=object)
-    y[:] = [days[label == "no"] for label in model_zoo.Y]
+    y[:] = [days[int(label == "no")] for label in model_zoo.Y]
     model = sr.NaiveBayes().fit({"x": np.arange(90.0)}, y)
     loaded = sr.load(b"".join(model._pieces()))
     assert loaded.classes_.tolist() == model.classes_.tolist()
