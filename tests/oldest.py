@@ -14,7 +14,7 @@ def oldest(project: dict) -> dict[str, str]:
     """Return the floor of each package; a floor of the package itself goes before one of its tests."""
     floors: dict[str, str] = {}
     for requirement in [*project["dependencies"], *project["optional-dependencies"]["test"]]:
-        name, floor = re.match(r"([\w-]+)>=([\d.]+)", requirement).groups()
+        name, floor = re.match(r"([\w-]+(?:\[\w+\])?)>=([\d.]+)", requirement).groups()
         floors.setdefault(name, floor)
     return {name: floor for name, floor in floors.items() if name not in TOOLS}
 

@@ -31,6 +31,7 @@ def test_a_loaded_model_predicts_the_same_bits(name, tmp_path):
     model.save(tmp_path / "m.sunrise")
     loaded = sr.load(tmp_path / "m.sunrise")
     same(model, loaded, rows)
+    same(model, sr.load(tmp_path / "m.sunrise", mmap=True), rows)
     for name in ("loo_score_", "em_"):
         assert repr(getattr(loaded, name, None)) == repr(getattr(model, name, None))
 
@@ -118,6 +119,19 @@ def test_labels_that_a_file_cannot_hold_are_refused():
     model = sr.NaiveBayes().fit({"x": np.arange(90.0)}, y)
     with pytest.raises(TypeError, match=r"class label \('a', 1\) is of type tuple.*Convert them.*pickle"):
         model.save("nowhere.sunrise")
+
+
+@pytest.mark.parametrize("zone", [None, "UTC", "Europe/Berlin"])
+def test_timestamps_come_back(zone):
+    import pandas as pd
+
+    days = pd.to_datetime(["2026-01-01", "2026-01-02T00:00:00.000000001"], format="ISO8601").tz_localize(zone)
+    y = np.empty(90, dtype=object)
+    y[:] = [days[int(label == "no")] for label in model_zoo.Y]
+    model = sr.NaiveBayes().fit({"x": np.arange(90.0)}, y)
+    loaded = sr.load(b"".join(model._pieces()))
+    assert loaded.classes_.tolist() == model.classes_.tolist()
+    assert loaded.predict({"x": [3.0]})[0] == model.predict({"x": [3.0]})[0]
 
 
 def test_settings_that_a_file_cannot_hold_are_refused(tmp_path):
