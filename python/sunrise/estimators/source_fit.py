@@ -293,8 +293,8 @@ def _left_out(settings: Settings, names: Any) -> frozenset[Any]:
 
 def _used(source: Source, schema: Schema, batches: _Batches) -> Source:
     """Return the source of the columns that a model needs, its labels and weights."""
-    if source.names is None:
-        return source
+    if source.names is None or (isinstance(source, FileSource) and source.on_bad_rows == "skip"):
+        return source  # a row is skipped for a bad cell of any column, in both passes
     needed = {*schema.used, *(schema.names[j] for j in schema.asleep), batches.label, batches.weight}
     return source.select([name for name in source.names if name in needed], batches.label)
 

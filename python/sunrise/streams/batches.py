@@ -49,9 +49,9 @@ class FileFormat(ABC):
         """What a user can do about a column whose type differs between files."""
 
 
-def regroup(tables: Iterable[Any], n_rows: int = BATCH) -> Iterator[Any]:
-    """Cut tables into tables of `n_rows` rows, so that sums do not depend on the batches of a reader."""
-    pyarrow = require("pyarrow")
+def regroup(tables: Iterable[Any]) -> Iterator[Any]:
+    """Cut tables into tables of `BATCH` rows, so that sums do not depend on the batches of a reader."""
+    pyarrow, n_rows = require("pyarrow"), BATCH
     waiting: list[Any] = []
     n_waiting = 0
     for table in tables:

@@ -142,12 +142,14 @@ class FileSource(Source):
         self.columns  # noqa: B018 - the copy shares what was read of the files
         new = copy.copy(self)
         new.__dict__["names"] = tuple(columns)
-        new._label, new.skipped = label, {}
+        new._label = label
         return new
 
     def pieces(self, after: tuple[int, int] | None = None) -> Iterator[Piece]:
         """Read the batches in order; only those after a place, if it is given."""
         first, done = (0, -1) if after is None else after
+        if after is None:
+            self.skipped.clear()
         n_bytes = sum(os.path.getsize(path) for path in self.paths[:first])
         for number in range(first, len(self.paths)):
             path, size = self.paths[number], os.path.getsize(self.paths[number])
