@@ -56,7 +56,9 @@ def start(kind: str, folder, saved, out) -> subprocess.Popen:
     return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
 
 
-@pytest.mark.parametrize("kind, ending", [("one pass", "parquet"), ("two passes", "parquet"), ("two passes", "csv")])
+@pytest.mark.parametrize(
+    "kind, ending", [("one pass", "parquet"), ("two passes", "parquet"), ("two passes", "csv")]
+)
 @pytest.mark.slow
 def test_a_killed_fit_resumes_with_the_same_bits(tmp_path, kind, ending):
     folder, saved = tmp_path / "data", tmp_path / "fit.checkpoint"
@@ -144,7 +146,9 @@ def test_a_checkpoint_of_another_fit_is_refused(tmp_path, monkeypatch):
     with pytest.raises(ValueError, match="another fit: the options for reading"):
         sr.NaiveBayes().fit(folder, y="label", checkpoint=saved, on_bad_rows="skip")
     write_shards(folder, n_files=1, n=901)
-    with pytest.raises(ValueError, match="another fit: the files, their sizes or their times differ.*delete the file"):
+    with pytest.raises(
+        ValueError, match="another fit: the files, their sizes or their times differ.*delete the file"
+    ):
         sr.NaiveBayes().fit(folder, y="label", checkpoint=saved)
     saved.write_bytes(b"nonsense")
     with pytest.raises(sr.ModelFileError, match="fit.checkpoint"):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-import warnings
+import math
+from fractions import Fraction
 
 import numpy as np
 import pandas as pd
@@ -18,6 +19,16 @@ from sunrise.streams import batches, files_arrow, files_text
 RNG = np.random.default_rng(11)
 
 
+TOWNS = np.array(["Ulm", "Bonn", 'a "quoted", one', "Zürich"], object)
+GIVEN = {
+    "height": "gaussian",
+    "visits": "poisson",
+    "town": "categorical",
+    "member": "bernoulli",
+    "amount": "gaussian",
+}
+
+
 def make_table(n: int = 3000) -> pd.DataFrame:
     """Return a mixed table with missing cells."""
     y = RNG.integers(0, 3, n)
@@ -25,7 +36,7 @@ def make_table(n: int = 3000) -> pd.DataFrame:
         {
             "height": RNG.normal(170 + 5 * y, 7.0),
             "visits": RNG.poisson(2.0 + y).astype(float),
-            "town": np.array(["Ulm", "Bonn", 'a "quoted", one', "Zürich"], object)[(RNG.random(n) * (2 + y / 2)).astype(int)],
+            "town": TOWNS[(RNG.random(n) * (2 + y / 2)).astype(int)],
             "member": RNG.random(n) < 0.2 + 0.2 * y,
             "amount": np.exp(RNG.normal(0.3 * y, 1.0)),
             "label": np.array(["red", "green", "blue"], object)[y],
@@ -53,7 +64,9 @@ def write(table: pd.DataFrame, path) -> None:
             with maker(file, arrow.schema) as writer:
                 writer.write_table(arrow, max_chunksize=333)
         elif ".jsonl" in name:
-            rows = (json.dumps({k: None if v != v else v for k, v in row.items()}) for row in arrow.to_pylist())
+            rows = (
+                json.dumps({k: None if v != v else v for k, v in row.items()}) for row in arrow.to_pylist()
+            )
             file.write(("\n".join(rows) + "\n").encode())
         else:
             text = table.to_csv(index=False, sep="\t" if ".tsv" in name else ",")
@@ -63,7 +76,9 @@ def write(table: pd.DataFrame, path) -> None:
 
 
 def families_of(model) -> list:
-    return [(name, choice.family) for name, choice in zip(model.schema_.names, model.schema_.choices, strict=True)]
+    return [
+        (name, choice.family) for name, choice in zip(model.schema_.names, model.schema_.choices, strict=True)
+    ]
 
 
 def assert_same(one, other, X=None) -> None:
@@ -99,13 +114,18 @@ def test_every_format_gives_the_model_of_the_rows_in_memory(tmp_path, name, monk
     model = sr.NaiveBayes().fit(str(tmp_path / name), y="label")
     expected = sr.NaiveBayes().fit(table, y="label")
     assert_same(model, expected, table.drop(columns="label").head(200))
-    given = dict.fromkeys(("height", "amount"), "gaussian") | {"visits": "poisson", "town": "categorical"}
-    given |= {"member": "bernoulli"}
-    one_pass = sr.NaiveBayes(given, calibrate=None).fit(tmp_path / name, y="label")
-    expected = sr.NaiveBayes(given, calibrate=None).fit(table, y="label")
+    one_pass = sr.NaiveBayes(GIVEN, calibrate=None, estimate="mle").fit(tmp_path / name, y="label")
+    expected = sr.NaiveBayes(GIVEN, calibrate=None, estimate="mle").fit(table, y="label")
     assert_same(one_pass, expected, table.drop(columns="label").head(200))
-    total = table.groupby("label")["height"].mean()
-    for label, mean in total.items():
+    # Sums in rational numbers.
+    for label, rows in table.groupby("label"):
+        cells = [Fraction(x) for x in rows["height"].dropna()]
+        mean = sum(cells) / len(cells)
+        sd = math.sqrt(sum((x - mean) ** 2 for x in cells) / len(cells))
+        found = one_pass.parameters_["height"]
         k = one_pass.classes_.tolist().index(label)
-        means = one_pass.parameters_["height"]
-        assert abs(np.ravel(list(means.values())[0])[k] - mean) < 1.0 if isinstance(means, dict) else True
+        assert found["mean"][k] == pytest.approx(float(mean), rel=1e-12)
+        assert found["sd"][k] == pytest.approx(sd, rel=1e-12)
+        for town, n in rows["town"].value_counts().items():
+            share = one_pass.parameters_["town"][town][k]
+            assert share == pytest.approx(n / rows["town"].count(), rel=1e-12)

@@ -85,7 +85,9 @@ class LearningMixin(AlgebraMixin, SourceMixin, CalibratingMixin):
                 self._fit_source(settings, source, y, sample_weight, on_bad_rows, checkpoint)
                 return self
             if on_bad_rows is not None or checkpoint is not None:
-                raise ValueError("on_bad_rows= and checkpoint= are for files, but X is a table. Leave them out.")
+                raise ValueError(
+                    "on_bad_rows= and checkpoint= are for files, but X is a table. Leave them out."
+                )
             rows = self._read_rows(settings, X, y, sample_weight, fitting=True)
             self.__dict__.pop("_decay", None)
             self._fit_rows(settings, rows, find_duplicates=True)

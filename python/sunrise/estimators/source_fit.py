@@ -7,6 +7,8 @@ from dataclasses import replace
 from itertools import chain
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from sunrise._common.arrays import Labels
 from sunrise._common.warnings import SkippedRowsWarning, alert
 from sunrise.data.align import align
@@ -54,22 +56,25 @@ class SourceMixin(StreamMixin):
         state = saved.load()
         if isinstance(source, FileSource):
             source.skipped.update(state.skipped)
-        more: Iterator[Piece] | None = None
-        read: list[_Batch] = []
+        more: Iterator[_Batch] | None = None
         if state.schema is None:
-            pieces = _pieces(source, state)
-            first = None if state.sample is not None else next(pieces, None)
-            if first is not None and not self._has_choices(settings, batches.read(first).table):
-                self._fit_first(settings, batches.read(first), batches.label)
-                state, more = State(first.place, n_rows_of(first.table), stats=self.stats_), pieces
+            found = batches.read_all(_pieces(source, state))
+            first = None if state.sample is not None else next(found, None)
+            if first is not None and not self._has_choices(settings, first.table):
+                with _located(first.piece):
+                    self._fit_rows(settings, first.training_rows(batches.label), find_duplicates=True)
+                state, more = State(first.piece.place, first.table.n_rows, stats=self.stats_), found
             else:
-                pieces = pieces if first is None else chain([first], pieces)
-                sample, read = self._sampled(source, pieces, batches, saved, state)
-                self._fit_first(settings, sample.finish(), batches.label)
+                found = found if first is None else chain([first], found)
+                sample, read = self._sampled(source, found, batches.label, saved, state)
+                rows = self._kept_rows(settings, sample.finish())
+                with _located(None):
+                    self._fit_rows(settings, rows, find_duplicates=True)
                 if sample.is_complete:
                     self._finish_source(source, saved)
                     return
-                state, more = State(), None if source.repeats else pieces
+                state, more = State(), None if source.repeats else chain(read, found)
+                del read, first
             state.schema, state.calibration = self._model.schema, self._model.calibration
             state.score = self.__dict__.get("loo_score_")
         else:
@@ -77,25 +82,19 @@ class SourceMixin(StreamMixin):
             self._set_state(settings, state.schema, state.stats, None)
             self._set_calibration(state.calibration)
         if more is None:
-            more = _pieces(_used(source, state.schema, batches), state)
-        latest = self._add_up(read, more, batches, saved, state, source)
+            more = batches.read_all(_pieces(_used(source, state.schema, batches), state))
+        latest = self._add_up(more, saved, state, source)
         self._set_woken_state(settings, state.schema, state.stats, latest, None)
-        if (calibration := self._model.calibration) is not None:  # by a sample of these rows, so it is not stale
+        if (calibration := self._model.calibration) is not None:
+            # A sample of these rows has decided it, so it is not stale.
             total = float(state.stats.weight.sum())
             self._set_calibration(replace(calibration, stale=False, total_weight=total))
         if state.score is not None:
             self.__dict__["loo_score_"] = state.score
         self._finish_source(source, saved)
 
-    def _fit_first(self, settings: Settings, rows: Any, label: str) -> None:
-        """Fit to a sample or to the first batch, whose schema then holds for all rows."""
-        if isinstance(rows, _Batch):
-            self._fit_rows(settings, TrainingRows(rows.table, rows.rows, label), find_duplicates=True)
-        else:
-            self._fit_rows(settings, self._kept_rows(settings, rows), find_duplicates=True)
-
     def _sampled(
-        self, source: Source, pieces: Iterator[Piece], batches: _Batches, saved: Checkpoint, state: State
+        self, source: Source, found: Iterator[_Batch], label: str, saved: Checkpoint, state: State
     ) -> tuple[ContentSample, list[_Batch]]:
         """Return a sample of the rows; for a source that cannot be read again, of its first batches, and these."""
         sample = ContentSample(SAMPLED)
@@ -103,44 +102,36 @@ class SourceMixin(StreamMixin):
             sample = ContentSample.from_state(SAMPLED, state.sample)
         read: list[_Batch] = []
         with Progress("choosing families", source.n_bytes) as progress:
-            for piece in pieces:
+            for batch in found:
                 if saved.is_due and state.place is not None:
                     state.sample, state.skipped = sample.state, getattr(source, "skipped", {})
                     saved.save(state)
-                batch = batches.read(piece)
                 rows = batch.rows
-                sample.add(batch.table, batches.label, rows.classes, rows.codes, rows.weight)
-                state.place, state.n_rows = piece.place, state.n_rows + len(rows.codes)
-                progress.update(state.n_rows, piece.n_bytes)
+                sample.add(batch.table, label, rows.classes, rows.codes, rows.weight)
+                state.place, state.n_rows = batch.piece.place, state.n_rows + len(rows.codes)
+                progress.update(state.n_rows, batch.piece.n_bytes)
                 if not source.repeats:
                     read.append(batch)
                     if not sample.is_complete:
                         break
         return sample, read
 
-    def _add_up(
-        self,
-        read: list[_Batch],
-        pieces: Iterator[Piece],
-        batches: _Batches,
-        saved: Checkpoint,
-        state: State,
-        source: Source,
-    ) -> Frame:
+    def _add_up(self, found: Iterator[_Batch], saved: Checkpoint, state: State, source: Source) -> Frame:
         """Add the statistics of all batches to the state; return the last table."""
-        table = None
-        for batch in read:
-            table = batches.add(batch, state)
+        table = empty_table(state.schema.names, state.schema.choices)
         with Progress("adding up rows", source.n_bytes) as progress:
-            for piece in pieces:
+            for batch in found:
                 # Before a batch is added, so that a fit that is resumed has a last batch, too.
                 if saved.is_due and state.place is not None:
                     state.skipped = getattr(source, "skipped", {})
                     saved.save(state)
-                table = batches.add(batches.read(piece), state, piece)
-                state.place, state.n_rows = piece.place, state.n_rows + table.n_rows
-                progress.update(state.n_rows, piece.n_bytes)
-        return empty_table(state.schema.names, state.schema.choices) if table is None else table
+                with _located(batch.piece):
+                    table = align(batch.table, state.schema, type(self).__name__)
+                    own = batch.rows.table(table, state.schema)
+                state.stats = own if state.stats is None else state.stats + own
+                state.place, state.n_rows = batch.piece.place, state.n_rows + table.n_rows
+                progress.update(state.n_rows, batch.piece.n_bytes)
+        return table
 
     def _open_source(
         self, settings: Settings, source: Source, y: Any, sample_weight: Any, on_bad_rows: str | None
@@ -196,13 +187,12 @@ class SourceMixin(StreamMixin):
         batches, source = self._open_source(settings, source, y, sample_weight, None)
         n_rows = 0
         with Progress("adding rows", source.n_bytes) as progress:
-            for piece in source.pieces():
-                batch = batches.read(piece)
+            for batch in batches.read_all(source.pieces()):
                 self._refuse_unannounced(batch.rows.classes, announced)
-                with _located(piece):
-                    self._add_rows(settings, TrainingRows(batch.table, batch.rows, batches.label), announced)
+                with _located(batch.piece):
+                    self._add_rows(settings, batch.training_rows(batches.label), announced)
                 n_rows += batch.table.n_rows
-                progress.update(n_rows, piece.n_bytes)
+                progress.update(n_rows, batch.piece.n_bytes)
         if not n_rows:
             raise ValueError(_NO_ROWS)
         self._finish_source(source, Checkpoint(None, dict))
@@ -214,8 +204,13 @@ _NO_ROWS = "The source has no rows. Pass at least one row."
 class _Batch(NamedTuple):
     """A batch of rows: the table without labels and weights, and the accumulator of its statistics."""
 
+    piece: Piece
     table: Frame
     rows: RowAccumulator
+
+    def training_rows(self, label: str) -> TrainingRows:
+        """Return the rows as those of one call of fit."""
+        return TrainingRows(self.table, self.rows, label)
 
 
 class _Batches(NamedTuple):
@@ -228,6 +223,14 @@ class _Batches(NamedTuple):
     #: Names of all columns, also of those that are not read; None if the batches have them.
     names: tuple[Any, ...] | None
 
+    def read_all(self, pieces: Iterator[Piece]) -> Iterator[_Batch]:
+        """Read batches; those without a row of positive weight are left out."""
+        for piece in pieces:
+            if n_rows_of(piece.table):
+                batch = self.read(piece)
+                if batch.rows.weight is None or batch.rows.weight.any():
+                    yield batch
+
     def read(self, piece: Piece) -> _Batch:
         """Read a batch; an error names the batch."""
         with _located(piece):
@@ -237,9 +240,12 @@ class _Batches(NamedTuple):
                 table = table.without(self.weight)
             table, y, _ = separate_labels(self.who, piece.table, table, self.label)
             classes, codes = encode_labels(self.who, y, table.n_rows)
-            weight = weights(weight, table.n_rows)
+            if weight is not None and not np.any(weight := np.asarray(weight, np.float64)):
+                weight = np.zeros(table.n_rows)  # only the source as a whole needs a positive weight
+            else:
+                weight = weights(weight, table.n_rows)
             table = self._without_cells(table)
-        return _Batch(table, RowAccumulator(classes, codes, weight, self.settings.n_jobs, self.who))
+        return _Batch(piece, table, RowAccumulator(classes, codes, weight, self.settings.n_jobs, self.who))
 
     def _without_cells(self, table: Frame) -> Frame:
         """Return a table with all columns, in which those that the user leaves out have no cells."""
@@ -257,17 +263,9 @@ class _Batches(NamedTuple):
 
         return Frame(names, table.n_rows, read, table.library, table.is_named)
 
-    def add(self, batch: _Batch, state: State, piece: Piece | None = None) -> Frame:
-        """Add the statistics of a batch to the state; return the table in the order of the schema."""
-        with _located(piece):
-            table = align(batch.table, state.schema, self.who)
-            own = batch.rows.table(table, state.schema)
-        state.stats = own if state.stats is None else state.stats + own
-        return table
-
 
 class _located:
-    """Within this context, the text of a ValueError begins with the name of the batch."""
+    """Within this context, the text of a ValueError begins with the name of the batch, or says that it is a sample."""
 
     def __init__(self, piece: Piece | None) -> None:
         self._piece = piece
@@ -276,8 +274,10 @@ class _located:
         pass
 
     def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
-        if self._piece is not None and isinstance(error, ValueError):
-            where = f"{self._piece.origin}, in the batch from row {self._piece.first_row:,} on"
+        if isinstance(error, ValueError):
+            where = "in a sample of the rows, whose numbers are not those of the source"
+            if self._piece is not None:
+                where = f"{self._piece.origin}, in the batch from row {self._piece.first_row:,} on"
             raise ValueError(f"{where}: {error}") from error
 
 
@@ -306,7 +306,9 @@ def _pieces(source: Source, state: State) -> Iterator[Piece]:
 
 def _of_files(checkpoint: Any, source: Source) -> Any:
     if checkpoint is not None and not isinstance(source, FileSource):
-        raise ValueError("checkpoint= is for files, which can be found again after a restart. Pass paths as X.")
+        raise ValueError(
+            "checkpoint= is for files, which can be found again after a restart. Pass paths as X."
+        )
     return checkpoint
 
 

@@ -16,11 +16,15 @@ def predict_to_file(model: Any, X: Any, to: Any, output: str | None) -> int:
     if not getattr(model, "_reads_sources", False):
         if to is None:
             return refuse_path("X", X)
-        raise ValueError(f"{type(model).__name__} does not read files, so to= has no meaning. Use NaiveBayes.")
+        raise ValueError(
+            f"{type(model).__name__} does not read files, so to= has no meaning. Use NaiveBayes."
+        )
     source = source_of(X)
     method = "predict" if output is None else "predict_proba"
     if source is None:
-        raise ValueError(f"to= is for files and other sources of batches, but X is a {type(X).__name__}. Leave it out.")
+        raise ValueError(
+            f"to= is for files and other sources of batches, but X is a {type(X).__name__}. Leave it out."
+        )
     if to is None:
         raise ValueError(
             f"X is a source of batches, whose predictions may not fit into memory. Name a file for them: "

@@ -91,7 +91,9 @@ def with_labels(table: Any, label: Any, skip: bool, batches: Batches) -> Any:
     compute = require("pyarrow.compute")
     present = compute.is_valid(table[label])
     if str(table.schema.field(label).type) in ("double", "float", "halffloat"):
-        present = compute.and_(present, compute.invert(compute.fill_null(compute.is_nan(table[label]), False)))
+        present = compute.and_(
+            present, compute.invert(compute.fill_null(compute.is_nan(table[label]), False))
+        )
     kept = table.filter(present)
     batches.n_skipped += table.num_rows - kept.num_rows
     return kept

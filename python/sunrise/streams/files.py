@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from sunrise.data.errors import closest, listed
-from sunrise.streams.batches import Batches, Columns, FileFormat, regroup
+from sunrise.streams.batches import Columns, FileFormat, regroup
 from sunrise.streams.source import FINDERS, Piece, Source
 
 __all__ = ["read_files"]
@@ -180,7 +180,12 @@ class FileSource(Source):
         return f"{len(self.paths):,} files in the format {self.format}, {(self.n_bytes or 0) / 1e6:,.1f} MB"
 
 
-_CELLS = {"number": "numbers", "text": "text", "bool": "booleans", "other": "cells that are not single values"}
+_CELLS = {
+    "number": "numbers",
+    "text": "text",
+    "bool": "booleans",
+    "other": "cells that are not single values",
+}
 
 
 def _refuse_other_names(path: str, columns: Columns, first: str, expected: Columns) -> None:
@@ -285,4 +290,3 @@ def _looks_like_path(text: str) -> bool:
 
 
 FINDERS.append(find_file_source)
-

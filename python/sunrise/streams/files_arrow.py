@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 from sunrise._common.threads import SMALL, threads
 from sunrise.streams.batches import BATCH, Batches, Columns, FileFormat, require, with_labels
+
+#: Names that pandas gives to an index without a name.
+_INDEX = re.compile(r"__index_level_\d+__")
 
 
 class Parquet(FileFormat):
@@ -28,9 +32,7 @@ class Parquet(FileFormat):
             texts = [name for name in wanted if columns[name] == "text"]
             with self._opened(path, texts) as file:
                 n_rows = max(1, file.metadata.num_rows)
-                found = file.iter_batches(
-                    BATCH, columns=list(wanted), use_threads=threads(None, SMALL) > 1
-                )
+                found = file.iter_batches(BATCH, columns=list(wanted), use_threads=threads(None, SMALL) > 1)
                 for batch in found:
                     yield with_labels(pyarrow.Table.from_batches([batch]), label, skip, batches)
 
@@ -65,7 +67,8 @@ class ArrowIpc(FileFormat):
         def read() -> Iterator[Any]:
             nonlocal share
             pyarrow = require("pyarrow")
-            fields = [list(columns).index(name) for name in wanted]
+            with self._opened(path) as reader:
+                fields = [reader.schema.get_field_index(name) for name in wanted]
             with self._opened(path, fields) as reader:
                 n = getattr(reader, "num_record_batches", None)
                 found = reader if n is None else map(reader.get_batch, range(n))
@@ -110,8 +113,8 @@ def named_errors(path: str, kind: str) -> Iterator[None]:
 
 
 def kinds_of(schema: Any) -> Columns:
-    """Return the names and kinds of the columns of an Arrow schema."""
-    return {field.name: _kind(field.type) for field in schema}
+    """Return the names and kinds of the columns of an Arrow schema; the index of a pandas frame is no column."""
+    return {field.name: _kind(field.type) for field in schema if not _INDEX.fullmatch(field.name)}
 
 
 def _kind(dtype: Any) -> str:

@@ -51,7 +51,7 @@ class TextFormat(FileFormat):
         """Return the columns of all files: text without any cell in the first rows of a file is an empty column."""
         if unknown := [name for name in self._types if all(name not in own for own in columns)]:
             raise ValueError(f"types names a column {unknown[0]!r}, which the files do not have.")
-        known = [{name: kind for name, kind in own.items()} for own in columns]
+        known = [dict(own) for own in columns]
         for path, own in zip(paths, known, strict=True):
             doubtful = [
                 name
@@ -62,7 +62,7 @@ class TextFormat(FileFormat):
                 counts = ", ".join(f"count({_quoted(name)})" for name in doubtful)
                 query = f"SELECT {counts} FROM ({self._sniffed(path)} LIMIT 20480)"
                 with closing(connect()) as connection:
-                    found = self._run(path, lambda q=query, c=connection: c.sql(q).fetchall())
+                    found = self._run(path, connection.sql(query).fetchall)
                 own.update((n, "empty") for n, count in zip(doubtful, found[0], strict=True) if not count)
         return known
 
@@ -129,7 +129,7 @@ class TextFormat(FileFormat):
             if "nterrupt" in str(error) and "Malformed" not in str(error):
                 raise KeyboardInterrupt from error
             raise ValueError(
-                f"{path}: {self._describe_error(path, str(error))} Correct the file, or pass on_bad_rows=\"skip\"."
+                f'{path}: {self._describe_error(path, str(error))} Correct the file, or pass on_bad_rows="skip".'
             ) from error
 
     def type_remedy(self, name: str) -> str:
@@ -162,9 +162,7 @@ class Csv(TextFormat):
     def _options(self, path: str) -> str:
         delimiter = self._of_file.get(path, self._delimiter)
         missing = ", ".join(map(_text, self._missing))
-        return (
-            f"{_text(path)}, header=true, delim={_text(delimiter)}, quote='\"', escape='\"', nullstr=[{missing}]"
-        )
+        return f"{_text(path)}, header=true, delim={_text(delimiter)}, quote='\"', escape='\"', nullstr=[{missing}]"
 
     def _sniffed(self, path: str) -> str:
         return f"SELECT * FROM read_csv({self._options(path)}, ignore_errors=true)"
@@ -183,7 +181,9 @@ class Csv(TextFormat):
         line = re.search(r"CSV Error on Line: (\d+)", text)
         own = re.search(r"Original Line: (.*)", text)
         cast = re.search(r'Error when converting column "(.*?)"\. Could not convert string "(.*?)"', text)
-        reason = re.search(r"(Expected Number of Columns: .*|Value with unterminated quote.*|Invalid unicode.*)", text)
+        reason = re.search(
+            r"(Expected Number of Columns: .*|Value with unterminated quote.*|Invalid unicode.*)", text
+        )
         if line is None:
             return f"the file cannot be read as CSV: {text.splitlines()[0]}"
         if cast is not None:

@@ -32,7 +32,9 @@ class PredictionFile:
                 f"{self._path.suffix}."
             )
         if not self._path.parent.is_dir():
-            raise FileNotFoundError(f"to={str(path)!r}: the folder {str(self._path.parent)!r} does not exist.")
+            raise FileNotFoundError(
+                f"to={str(path)!r}: the folder {str(self._path.parent)!r} does not exist."
+            )
         require("pyarrow")
         self._temporary = self._path.with_name(f".{self._path.name}.{secrets.token_hex(4)}.tmp")
         self._stream: Any = None
@@ -66,7 +68,9 @@ class PredictionFile:
             self._writer = require("pyarrow.ipc").new_file(self._stream, schema)
         elif self._format in ("csv", "tsv"):
             csv = require("pyarrow.csv")
-            options = csv.WriteOptions(delimiter="\t" if self._format == "tsv" else ",", quoting_style="needed")
+            options = csv.WriteOptions(
+                delimiter="\t" if self._format == "tsv" else ",", quoting_style="needed"
+            )
             self._writer = csv.CSVWriter(self._stream, schema, write_options=options)
 
     def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
