@@ -97,7 +97,7 @@ from sunrise.streams import batches, files_arrow
 batches.BATCH = files_arrow.BATCH = 100
 model = sr.load(sys.argv[1])
 print("begin", flush=True)
-model.predict_proba([sys.argv[2]] * 200, to=sys.argv[3])
+model.predict_proba([sys.argv[2]] * 30, to=sys.argv[3])
 print("end", flush=True)
 """
 
@@ -160,18 +160,10 @@ def test_the_memory_of_a_fit_is_that_of_a_few_batches(tmp_path):
     n, path = 2_000_000, tmp_path / "a.parquet"
     y = RNG.integers(0, 2, n)
     columns = {f"x{j}": RNG.normal(y * j / 10, 1.0) for j in range(8)}
-    columns |= {
-        f"t{j}": pa.DictionaryArray.from_arrays(RNG.integers(0, 50, n), [f"w{k}" for k in range(50)])
-        for j in range(2)
-    }
+    words = [f"w{k}" for k in range(50)]
+    columns |= {f"t{j}": pa.DictionaryArray.from_arrays(RNG.integers(0, 50, n), words) for j in range(2)}
     pq.write_table(pa.table({**columns, "label": y}), path, row_group_size=250_000)
     del columns
-    peaks = [
-        int(
-            subprocess.run(
-                [sys.executable, "-c", _MEMORY, str(path), kind], capture_output=True, text=True, check=True
-            ).stdout
-        )
-        for kind in ("read", "fit")
-    ]
+    commands = [[sys.executable, "-c", _MEMORY, str(path), kind] for kind in ("read", "fit")]
+    peaks = [int(subprocess.run(c, capture_output=True, text=True, check=True).stdout) for c in commands]
     assert peaks[1] - peaks[0] < 200e6, [p / 1e6 for p in peaks]

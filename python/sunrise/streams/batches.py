@@ -80,7 +80,8 @@ def require(module: str) -> Any:
     except ImportError:
         name = module.partition(".")[0]
         raise ImportError(
-            f"Files are read with {name}, which is not installed. Install it with: pip install 'sunrise[files]'"
+            f"Files are read with {name}, which is not installed. Install what the extra 'files' of sunrise names, "
+            "with: pip install pyarrow duckdb"
         ) from None
 
 
