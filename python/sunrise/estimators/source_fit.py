@@ -234,11 +234,11 @@ class _Batches(NamedTuple):
     def read(self, piece: Piece) -> _Batch:
         """Read a batch; an error names the batch."""
         with _located(piece):
-            table, weight = frame_of(piece.table), None
-            if self.weight is not None:
-                weight = label_column(piece.table, table, self.weight)
+            whole, weight = frame_of(piece.table), None
+            table, y, _ = separate_labels(self.who, piece.table, whole, self.label)
+            if self.weight is not None:  # found by its position in the whole table
+                weight = label_column(piece.table, whole, self.weight)
                 table = table.without(self.weight)
-            table, y, _ = separate_labels(self.who, piece.table, table, self.label)
             classes, codes = encode_labels(self.who, y, table.n_rows)
             if weight is not None and not np.any(weight := np.asarray(weight, np.float64)):
                 weight = np.zeros(table.n_rows)  # only the source as a whole needs a positive weight
