@@ -29,6 +29,7 @@ from sunrise.inference.em_report import Em, Progress
 from sunrise.inference.folds import weighted_folds
 from sunrise.model.accumulate import RowAccumulator
 from sunrise.model.choice import Choice
+from sunrise.model.compression import MOST_DISTINCT, choose_grids, has_many_values, put_on_grids
 from sunrise.model.given_families import named_family
 from sunrise.model.schema import Schema
 from sunrise.model.settings import Settings
@@ -110,6 +111,9 @@ class LearningMixin(AlgebraMixin, SourceMixin, CalibratingMixin):
             self._fit_semi_supervised(settings, schema, stats, rows)
             return
         self._set_state(settings, schema, stats, announced)
+        if has_many_values(schema, stats):
+            grids = choose_grids(self._model, MOST_DISTINCT)
+            self._set_state(settings, *put_on_grids(schema, stats, grids), announced)
         if self._calibration_kind() is not None:
             self._recalibrate(settings, rows)
 

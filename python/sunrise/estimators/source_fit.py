@@ -20,6 +20,8 @@ from sunrise.data.weights import weights
 from sunrise.estimators.stream import StreamMixin, empty_table
 from sunrise.estimators.training_rows import TrainingRows
 from sunrise.model.accumulate import RowAccumulator
+from sunrise.model.compression import MOST_DISTINCT, choose_grids, has_many_values, put_on_grids
+from sunrise.model.fitted import FittedModel
 from sunrise.model.given_families import given_choices
 from sunrise.model.schema import Schema
 from sunrise.model.settings import Settings
@@ -73,17 +75,24 @@ class SourceMixin(StreamMixin):
                 if sample.is_complete:
                     self._finish_source(source, saved)
                     return
-                state, more = State(), None if source.repeats else chain(read, found)
-                del read, first
+                n_rows = sample.n_seen if source.repeats else np.inf
+                score, grids = (
+                    self.__dict__.get("loo_score_"),
+                    choose_grids(self._model, MOST_DISTINCT, n_rows),
+                )
+                if grids:  # before the values of all rows are kept
+                    self._set_state(settings, *put_on_grids(self._model.schema, self.stats_, grids), None)
+                state, more = State(score=score), None if source.repeats else chain(read, found)
+                del read
+            del first  # frees its memory
             state.schema, state.calibration = self._model.schema, self._model.calibration
-            state.score = self.__dict__.get("loo_score_")
         else:
             self._name_columns(state.schema)
             self._set_state(settings, state.schema, state.stats, None)
             self._set_calibration(state.calibration)
         if more is None:
             more = batches.read_all(_pieces(_used(source, state.schema, batches), state))
-        latest = self._add_up(more, saved, state, source)
+        latest = self._add_up(settings, more, saved, state, source)
         self._set_woken_state(settings, state.schema, state.stats, latest, None)
         if (calibration := self._model.calibration) is not None:
             # A sample of these rows has decided it, so it is not stale.
@@ -116,7 +125,9 @@ class SourceMixin(StreamMixin):
                         break
         return sample, read
 
-    def _add_up(self, found: Iterator[_Batch], saved: Checkpoint, state: State, source: Source) -> Frame:
+    def _add_up(
+        self, settings: Settings, found: Iterator[_Batch], saved: Checkpoint, state: State, source: Source
+    ) -> Frame:
         """Add the statistics of all batches to the state; return the last table."""
         table = empty_table(state.schema.names, state.schema.choices)
         with Progress("adding up rows", source.n_bytes) as progress:
@@ -129,6 +140,10 @@ class SourceMixin(StreamMixin):
                     table = align(batch.table, state.schema, type(self).__name__)
                     own = batch.rows.table(table, state.schema)
                 state.stats = own if state.stats is None else state.stats + own
+                if has_many_values(state.schema, state.stats):
+                    model = FittedModel(settings, state.schema, state.stats, state.stats.classes)
+                    grids = choose_grids(model, MOST_DISTINCT)
+                    state.schema, state.stats = put_on_grids(state.schema, state.stats, grids)
                 state.place, state.n_rows = batch.piece.place, state.n_rows + table.n_rows
                 progress.update(state.n_rows, batch.piece.n_bytes)
         return table
