@@ -40,9 +40,10 @@ ORDER = {
     "store": "errors container packing classes values files state inspect accumulator",
     "export": "refusals curves description shapes json_text sql_dialects sql_functions sql_blocks sql_query onnx_graph "
     "onnx_blocks onnx_numbers onnx_tables onnx_text onnx_model onnx_inputs",
-    "streams": "source sample",
+    "streams": "source sample batches files_arrow files_text files checkpoint progress predictions",
     "estimators": "base constraints fitted_attribute given_parameters mixed_parameters training_rows calibrating "
-    "stream source_fit algebra learning prediction reliability generative privacy display summary words exporting "
+    "stream source_fit algebra learning source_predict prediction reliability generative privacy display summary words "
+    "exporting "
     "saving naive_bayes single_family bernoulli_nb categorical_nb complement_nb dirichlet_multinomial_nb gaussian_nb "
     "kernel_nb multinomial_nb poisson_nb text_nb selector window compare",
     "datasets": "",

@@ -27,12 +27,14 @@ if TYPE_CHECKING:
     from sunrise.store.accumulator import *
     from sunrise.store.errors import *
     from sunrise.store.inspect import *
+    from sunrise.streams.files import *
 
     __version__: str
 
 #: Where public names are looked for, in this order: modules that import little come first.
 _PUBLIC = (
     *("_common.warnings", "store.errors", "store.inspect", "store.accumulator", "families"),
+    "streams.files",
     *("estimators", "estimators.saving", "estimators.window", "estimators.compare", "estimators.selector"),
 )
 _SUBMODULES = ("datasets", "engines", "plots", "text")

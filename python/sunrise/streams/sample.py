@@ -50,6 +50,8 @@ class ContentSample:
     #: Number of rows that were added.
     n_seen: int = 0
     _hashes: Any = field(default_factory=lambda: np.empty(0, np.uint64), repr=False)
+    #: No row with a larger hash belongs to the sample; None while there are too few different rows.
+    _limit: Any = None
 
     @property
     def is_complete(self) -> bool:
@@ -61,9 +63,8 @@ class ContentSample:
         hashes = content_hashes(table, classes, codes)
         present = np.arange(len(codes)) if weight is None else np.flatnonzero(weight > 0)
         self.n_seen += len(present)
-        if len(self._hashes) >= self.most:  # most rows are not among the smallest
-            limit = np.partition(self._hashes, self.most - 1)[self.most - 1]
-            present = present[hashes[present] <= limit]
+        if self._limit is not None:  # most rows are not among the smallest
+            present = present[hashes[present] <= self._limit]
         if not len(present):
             return
         own = None if weight is None else weight[present]
@@ -92,3 +93,17 @@ class ContentSample:
         (part,) = selected.parts
         self.rows = replace(selected, parts=(replace(part, weight=total[keep]),))
         self._hashes = distinct[keep]
+        if len(self._hashes) == self.most:
+            self._limit = self._hashes[-1]
+
+    @property
+    def state(self) -> dict[str, Any]:
+        """The fields as values that a model file can hold."""
+        limit = None if self._limit is None else int(self._limit)
+        return {"rows": self.rows, "n_seen": self.n_seen, "hashes": self._hashes, "limit": limit}
+
+    @classmethod
+    def from_state(cls, most: int, state: dict[str, Any]) -> ContentSample:
+        """Return the sample with these fields, as `state` gave them."""
+        limit = None if state["limit"] is None else np.uint64(state["limit"])
+        return cls(most, state["rows"], state["n_seen"], np.asarray(state["hashes"], np.uint64), limit)

@@ -19,6 +19,8 @@ class Piece(NamedTuple):
     first_row: int
     #: Bytes of the source that have been read with this batch, if known.
     n_bytes: int = 0
+    #: Number of the file, and of the batch in the file.
+    place: tuple[int, int] = (0, 0)
 
 
 class Source(ABC):
@@ -28,10 +30,16 @@ class Source(ABC):
     repeats: bool = True
     #: Size in bytes, if known.
     n_bytes: int | None = None
+    #: Names of the columns, if they are known before the batches are read.
+    names: tuple[Any, ...] | None = None
 
     @abstractmethod
     def pieces(self) -> Iterator[Piece]:
         """Read the batches, in order."""
+
+    def select(self, columns: Sequence[Any], label: Any = None) -> Source:
+        """Return a source that reads only these columns, if it can; `label` names the column of labels."""
+        return self
 
 
 class Frames(Source):
