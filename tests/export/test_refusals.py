@@ -72,6 +72,22 @@ def test_names_that_differ_by_case():
     assert model.to_sql("postgresql")
 
 
+def test_columns_with_one_name():
+    model = sr.NaiveBayes("gaussian").fit({1: [1.0, 2.0, 3.0], "1": [1.0, 0.0, 5.0]}, [0, 1, 1])
+    for dialect in ("duckdb", "sqlite", "postgresql"):
+        with pytest.raises(
+            ValueError, match="because of columns '1', '1': .* two columns of one name.* Rename"
+        ):
+            model.to_sql(dialect)
+
+
+@pytest.mark.parametrize("table", ["", (), ("main", "")], ids=str)
+def test_a_table_without_a_name(table):
+    model = sr.GaussianNB().fit([[0.0], [1.0]], [0, 1])
+    with pytest.raises(ValueError, match="it must be the name of a table"):
+        model.to_sql(table=table)
+
+
 def test_null_characters():
     model = sr.NaiveBayes("categorical").fit({"c": ["a\0", "b", "a\0", "b"]}, [0, 1, 0, 1])
     with pytest.raises(ValueError, match="null character"):

@@ -52,6 +52,8 @@ class ExportMixin(Estimator):
         NULL and NaN are missing cells. Cells that the family of a column excludes, for which `predict` may raise, count
         as missing, too. Text columns and unseen="error" cannot be written in SQL; the error names the columns.
 
+        Rows come in the order in which the database reads the table. Labels of several types become text.
+
         >>> from sunrise import GaussianNB
         >>> model = GaussianNB().fit([[1.0], [3.0], [6.0], [8.0]], ["a", "a", "b", "b"])
         >>> query = model.to_sql("sqlite", table="visits", keep=["id"])

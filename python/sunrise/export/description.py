@@ -5,11 +5,12 @@ All exports render this description. Its keys are documented in docs/export.md. 
 
 from __future__ import annotations
 
+from datetime import date
 from typing import Any
 
 import numpy as np
 
-from sunrise._common.arrays import Floats
+from sunrise._common.arrays import Floats, Labels
 from sunrise.data.levels import MISSING
 from sunrise.export.curves import TooManyPieces, tabulate
 from sunrise.export.refusals import refuse_column
@@ -44,7 +45,7 @@ def describe_model(model: FittedModel, names: list[str], estimator: str) -> Desc
         "format": "sunrise",
         "version": VERSION,
         "estimator": estimator,
-        "classes": [_plain_label(label) for label in model.classes.tolist()],
+        "classes": _plain_labels(model.classes),
         "log_prior": model.log_prior,
         "log_prior_without_offsets": model.plain_log_prior if model.has_offsets else None,
         "log_class_prior": model.log_class_prior,
@@ -54,7 +55,21 @@ def describe_model(model: FittedModel, names: list[str], estimator: str) -> Desc
     }
 
 
+def _plain_labels(classes: Labels) -> list[Any]:
+    """Return labels as booleans, numbers and strings; dates and times become ISO strings."""
+    if classes.dtype.kind == "M":
+        units = ("D", "s", "ms", "us", "ns")
+        unit: Any = next((u for u in units if (classes.astype(f"M8[{u}]") == classes).all()), None)
+        return list(np.datetime_as_string(classes, unit).tolist())
+    # Python has no time span in nanoseconds: tolist would return plain numbers.
+    labels = map(str, classes) if classes.dtype.kind == "m" else classes.tolist()
+    return [_plain_label(label) for label in labels]
+
+
 def _plain_label(label: Any) -> Any:
+    label = label.item() if isinstance(label, np.bool_ | np.number) else label
+    if isinstance(label, date):
+        return label.isoformat()
     return label if isinstance(label, bool | int | float | str) else str(label)
 
 

@@ -13,7 +13,7 @@ from sunrise.export.onnx_graph import ML_OPSET, OPSET, Graph
 from sunrise.export.onnx_numbers import counts, distance, linear, polya, rising
 from sunrise.export.onnx_tables import bins, codes, curve, levels
 from sunrise.export.onnx_text import text, text_inputs
-from sunrise.export.shapes import SILENT, level_keys, log_softmax, refuse_unseen
+from sunrise.export.shapes import SILENT, labels_of_one_type, level_keys, log_softmax, refuse_unseen
 
 DTYPES = {"float64": "DOUBLE", "float32": "FLOAT"}
 _BLOCKS = {
@@ -44,7 +44,7 @@ def to_onnx(description: Description, dtype: str, missing: str) -> Any:
     if description["log_prior_without_offsets"] is not None:
         logs = _restore_prior(graph, description, logs)
     best = graph.op("ArgMax", logs, axis=1, keepdims=0)
-    labels, label_type = _labels(graph, description["classes"])
+    labels, label_type = _labels(graph, labels_of_one_type(description["classes"]))
     logs = logs if dtype == "float64" else graph.cast(logs, DTYPES[dtype])
     outputs = {
         "label": best if labels is None else graph.op("Gather", labels, best, axis=0),
@@ -141,7 +141,7 @@ def _labels(graph: Graph, classes: list[Any]) -> tuple[str | None, int]:
         return graph.constant(classes, np.int64), proto.INT64
     if all(isinstance(label, float) for label in classes):
         return graph.constant(classes, np.float64), proto.DOUBLE
-    return graph.constant([str(label) for label in classes], object), proto.STRING
+    return graph.constant(classes, object), proto.STRING
 
 
 def _rename(graph: Graph, outputs: dict[str, str]) -> None:

@@ -43,7 +43,7 @@ def codes(out: Blocks, block: Description) -> None:
     place = graph.where(possible, place, graph.constant([[n + 2]], np.int64))
     place = _missing_at(out, x, place, n + 2)
     zeros = np.zeros((1, out.n_classes))
-    scores = block["scores"].reshape(n, -1)
+    scores = block["scores"].reshape(n, out.n_classes)
     out.add_place(place, np.concatenate([[block["other"]], scores, [block["unseen"]], zeros]))
 
 
@@ -60,7 +60,9 @@ def levels(out: Blocks, block: Description) -> None:
     (j,) = block["columns"]
     levels, column = block["levels"], out.description["columns"][j]
     n = len(levels)
-    scores = np.concatenate([[block["unseen"]], block["scores"].reshape(n, -1), [block["missing"]]])
+    scores = np.concatenate(
+        [[block["unseen"]], block["scores"].reshape(n, out.n_classes), [block["missing"]]]
+    )
     keys = level_keys(levels, column["kind"])
     if keys is not None:
         x = out.numbers([j])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,6 +16,8 @@ from sunrise.numerics.special import log_sum_exp
 SILENT = 1e-13
 #: Squares about a common centre may be this large before a sum of them loses digits.
 _LARGEST_SQUARE = 1e4
+#: The smallest whole number whose successor is no double.
+_FIRST_INEXACT = 2.0**53
 
 
 class Quadratic(NamedTuple):
@@ -41,12 +43,39 @@ def about_centre(block: Description) -> Quadratic | None:
 
 
 def level_keys(levels: list[str], kind: str) -> list[float] | None:
-    """Return the levels as numbers if the column holds numbers or booleans; None if they are compared as text."""
+    """Return the levels as numbers if the column holds numbers or booleans; None if they are compared as text.
+
+    Whole numbers from 2^53 on are text: a double cannot distinguish them.
+    """
     if kind == "bool" and set(levels) <= {"True", "False"}:
         return [float(level == "True") for level in levels]
     if kind == "number" and all(map(is_number, levels)):
-        return [float(level) for level in levels]
+        keys = [float(level) for level in levels]
+        return keys if max(map(abs, keys), default=0.0) < _FIRST_INEXACT else None
     return None
+
+
+def labels_of_one_type(classes: list[Any]) -> list[Any]:
+    """Return the class labels as they are if they have one type, as floats if all are numbers, otherwise as text.
+
+    >>> labels_of_one_type([1, 2.5]), labels_of_one_type([1, "a"])
+    ([1.0, 2.5], ['1', 'a'])
+    """
+    types = set(map(type, classes))
+    is_small = all(type(label) is not int or -(2**63) <= label < 2**63 for label in classes)
+    if len(types) == 1 and is_small:
+        return classes
+    if types == {int, float} and [float(label) for label in classes] == classes:
+        return [float(label) for label in classes]
+    texts = [str(label) for label in classes]
+    for c, text in enumerate(texts):
+        if text in texts[:c]:
+            same = classes[texts.index(text)]
+            raise ValueError(
+                f"the classes {same!r} and {classes[c]!r} cannot be exported: labels of several types are written as "
+                "text, and both become the same text. Rename one of them before fit."
+            )
+    return texts
 
 
 def refuse_unseen(description: Description, export: str) -> None:

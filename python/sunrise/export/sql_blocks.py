@@ -298,7 +298,9 @@ def _codes(query: Scores, block: Description, k: int) -> None:
     whens = " ".join(f"WHEN {sql.number(code)} THEN {i}" for i, code in enumerate(block["codes"].tolist()))
     found = f"CASE {x} {whens} ELSE {rest} END" if n else rest
     query.cells[f"v{j}"] = f"CASE WHEN {x} >= 0 AND {x} = FLOOR({x}) THEN {found} END"
-    scores = np.concatenate([block["scores"].reshape(n, -1), [block["other"]], [block["unseen"]]])
+    scores = np.concatenate(
+        [block["scores"].reshape(n, query.n_classes), [block["other"]], [block["unseen"]]]
+    )
     _add_places(query, k, f"v{j}", scores)
 
 
@@ -308,16 +310,24 @@ def _levels(query: Scores, block: Description, k: int) -> None:
     n = len(levels)
     keys = level_keys(levels, column["kind"])
     if keys is None:
-        query.raw[f"x{j}"] = sql.cast_text(sql.identifier(column["name"]), any(map(is_number, levels)))
+        name = sql.identifier(column["name"])
+        if column["kind"] == "number" and all(map(is_number, levels)):
+            query.raw[f"x{j}"] = sql.cast_whole(name)
+        else:
+            query.raw[f"x{j}"] = sql.cast_text(name, not levels or any(map(is_number, levels)))
         literals = [sql.string(level) for level in levels]
     else:
         query.number(j)
+        if sql.has_untyped_cells:  # text that is no number is an unseen level, not a missing cell
+            query.raw[f"x{j}"] = f"COALESCE({query.raw[f'x{j}']}, {sql.identifier(column['name'])})"
         literals = [sql.number(key) for key in keys]
     x = f"x{j}"
     whens = " ".join(f"WHEN {literal} THEN {i}" for i, literal in enumerate(literals))
     found = f"CASE {x} {whens} ELSE {n} END" if n else str(n)
     query.cells[f"v{j}"] = f"CASE WHEN {x} IS NULL THEN {n + 1} ELSE {found} END"
-    scores = np.concatenate([block["scores"].reshape(n, -1), [block["unseen"]], [block["missing"]]])
+    scores = np.concatenate(
+        [block["scores"].reshape(n, query.n_classes), [block["unseen"]], [block["missing"]]]
+    )
     _add_places(query, k, f"v{j}", scores)
 
 

@@ -29,11 +29,15 @@ class Dialect:
     largest: float = sys.float_info.max
     #: True if a boolean can be cast to a double.
     casts_booleans: bool = True
+    #: True if a cell of any column may be text, which a cast to a number would read as 0.
+    has_untyped_cells: bool = False
     #: Function of the type of a value, and its results for floats.
     type_of: str = "TYPEOF"
     float_types: str = "'DOUBLE', 'FLOAT', 'real'"
     #: True if quoted names that differ only by upper and lower case are the same.
     ignores_case: bool = True
+    #: The type of whole numbers up to 2^63.
+    whole: str = "BIGINT"
     true: str = "TRUE"
     false: str = "FALSE"
 
@@ -89,9 +93,14 @@ class Dialect:
     def cast_number(self, column: str, may_be_boolean: bool) -> str:
         """Return a column as a double; NaN becomes NULL, true 1 and false 0."""
         cast = f"CAST({column} AS {self.double})"
+        text, one, zero = f"LOWER(CAST({column} AS {self.text}))", self.number(1.0), self.number(0.0)
+        if self.has_untyped_cells:
+            # The comparison reads text as a number only if all of it is one.
+            cast = f"WHEN {column} = CAST({column} AS NUMERIC) THEN {cast}"
+            if may_be_boolean:
+                cast += f" WHEN {text} = 'true' THEN {one} WHEN {text} = 'false' THEN {zero}"
+            return f"CASE {cast} END"
         if may_be_boolean and not self.casts_booleans:
-            text = f"CAST({column} AS {self.text})"
-            one, zero = self.number(1.0), self.number(0.0)
             number = f"CAST({text} AS {self.double})"
             cast = f"CASE {text} WHEN 'true' THEN {one} WHEN 'false' THEN {zero} ELSE {number} END"
         return cast if self.nan is None else f"NULLIF({cast}, {self.nan})"
@@ -101,12 +110,27 @@ class Dialect:
         text = f"CAST({column} AS {self.text})"
         if not has_numbers:
             return text
-        is_float = f"{self.type_of}({column}) IN ({self.float_types})"
-        if self.type_of != "TYPEOF":
-            is_float = f"CAST({self.type_of}({column}) AS text) IN ({self.float_types})"
+        is_float = self._is_float(column)
         whole = f"WHEN {is_float} AND {text} LIKE '%.0' THEN SUBSTR({text}, 1, LENGTH({text}) - 2)"
         missing = f"WHEN {is_float} AND LOWER({text}) = 'nan' THEN NULL"
         return f"CASE {whole} {missing} ELSE {text} END"
+
+    def cast_whole(self, column: str) -> str:
+        """Return a column of whole numbers as text with all digits, whether the table has integers or floats."""
+        # The text of a large float would have an exponent. Cells that are not floats do not reach the inner casts.
+        x = f"CAST({column} AS {self.double})"
+        is_large = (
+            f"ABS({x}) >= {self.number(1e15)} AND ABS({x}) < {self.number(2.0**63)} AND {x} = FLOOR({x})"
+        )
+        digits = f"CAST(CAST({x} AS {self.whole}) AS {self.text})"
+        float_text = f"CASE WHEN {is_large} THEN {digits} ELSE {self.cast_text(column, True)} END"
+        return f"CASE WHEN {self._is_float(column)} THEN {float_text} ELSE CAST({column} AS {self.text}) END"
+
+    def _is_float(self, column: str) -> str:
+        """Return the condition that a cell is a float."""
+        type_of = f"{self.type_of}({column})"
+        type_of = type_of if self.type_of == "TYPEOF" else f"CAST({type_of} AS text)"
+        return f"{type_of} IN ({self.float_types})"
 
     def extreme(self, function: str, terms: Sequence[str]) -> str:
         """Return the greatest or least of terms; databases limit the number of arguments."""
@@ -145,7 +169,19 @@ DIALECTS = {
         float_types="'double precision', 'real'",
         ignores_case=False,
     ),
-    "sqlite": Dialect("sqlite", "REAL", "TEXT", "MAX", "MIN", "9e999", None, true="1", false="0"),
+    "sqlite": Dialect(
+        "sqlite",
+        "REAL",
+        "TEXT",
+        "MAX",
+        "MIN",
+        "9e999",
+        None,
+        has_untyped_cells=True,
+        whole="INTEGER",
+        true="1",
+        false="0",
+    ),
 }
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Sequence
 
 from sunrise.export.description import Description
-from sunrise.export.refusals import refuse_columns
-from sunrise.export.shapes import SILENT, log_softmax, refuse_unseen
+from sunrise.export.refusals import refuse_column, refuse_columns
+from sunrise.export.shapes import SILENT, labels_of_one_type, level_keys, log_softmax, refuse_unseen
 from sunrise.export.sql_blocks import Lookup, Scores
 from sunrise.export.sql_dialects import DIALECTS, Dialect, add
 
@@ -17,6 +18,8 @@ _MOST_JOINS = 40
 _LEAST_EXPONENT = -700.0
 #: The longest name that PostgreSQL does not cut.
 _LONGEST_NAME = 63
+#: The column with the position of a row in the table, in queries with joins.
+_POSITION = "row_position"
 
 
 def to_sql(description: Description, dialect: str, table: str | Sequence[str], keep: Sequence[str]) -> str:
@@ -26,13 +29,18 @@ def to_sql(description: Description, dialect: str, table: str | Sequence[str], k
     sql = DIALECTS[dialect]
     _refuse(description, sql)
     parts = [table] if isinstance(table, str) else list(table)
+    if not parts or "" in parts:
+        raise ValueError(
+            f"table is {table!r}; it must be the name of a table, or its parts: (schema, table)."
+        )
     source = ".".join(sql.identifier(part) for part in parts)
     return _Query(sql, description, source, list(keep)).text()
 
 
 def _refuse(description: Description, sql: Dialect) -> None:
     """Raise for columns that SQL cannot score."""
-    names = [column["name"] for column in description["columns"]]
+    columns = description["columns"]
+    names = [column["name"] for column in columns]
     blocks = description["blocks"]
     if texts := [names[b["columns"][0]] for b in blocks if b["kind"] == "text"]:
         refuse_columns(
@@ -43,15 +51,44 @@ def _refuse(description: Description, sql: Dialect) -> None:
         )
     refuse_unseen(description, "SQL")
     used = [names[j] for block in blocks for j in block["columns"]]
-    lower = [name.lower() for name in used]
-    same = [name for name in used if lower.count(name.lower()) > 1] if len(set(lower)) < len(lower) else []
-    if same and sql.ignores_case:
-        refuse_columns(
-            same,
-            "SQL",
-            f"{sql.name} does not distinguish upper and lower case in the names of columns",
-            "Rename one of them before fit.",
-        )
+    remedy = "Rename one of them before fit."
+    if same := _repeated(used):
+        refuse_columns(same, "SQL", "a table of a database cannot have two columns of one name", remedy)
+    if sql.ignores_case and (same := _repeated(used, str.lower)):
+        problem = f"{sql.name} does not distinguish upper and lower case in the names of columns"
+        refuse_columns(same, "SQL", problem, remedy)
+    for block in blocks:
+        (j, *_), levels = block["columns"], block.get("levels", [])
+        is_number = columns[j]["kind"] == "number"
+        if is_number and level_keys(levels, "number") is None and not all(map(_is_integer, levels)):
+            refuse_column(
+                names[j],
+                "it has levels from 2^53 on beside fractions or levels from 2^63 on, which SQL cannot compare exactly",
+                "Convert the column to strings before fit.",
+            )
+
+
+def _repeated(names: list[str], key: Callable[[str], str] = str) -> list[str]:
+    """Return the names that have the key of another name."""
+    counts = Counter(map(key, names))
+    return [name for name in names if counts[key(name)] > 1]
+
+
+def _is_integer(level: str) -> bool:
+    """True if a level is the name of a 64-bit integer."""
+    return level.removeprefix("-").isdecimal() and -(2**63) <= int(level) < 2**63
+
+
+def _output_names(labels: list[str], ignores_case: bool) -> list[str]:
+    """Return distinct endings of the output columns; labels that differ by case get a number: yes, YES_1."""
+    key = str.lower if ignores_case else str
+    seen: Counter[str] = Counter()
+    names = []
+    for label in labels:
+        names.append(f"{label}_{seen[key(label)]}" if seen[key(label)] else label)
+        seen[key(label)] += 1
+    is_long = max(len(f"log_probability_{name}".encode()) for name in names) > _LONGEST_NAME
+    return [str(c) for c in range(len(names))] if is_long or _repeated(names, key) else names
 
 
 class _Query:
@@ -67,10 +104,12 @@ class _Query:
     def text(self) -> str:
         """Return the whole query."""
         kept = {f"k{i}": self.sql.identifier(name) for i, name in enumerate(self.keep)}
-        self.kept = list(kept)
         scores = self.scores
+        if scores.lookups:  # joins return rows in any order
+            kept[_POSITION] = "ROW_NUMBER() OVER ()"
+        self.kept = list(kept)
         self._stage("raw_cells", kept | scores.raw)
-        self._stage("cells", {k: k for k in self.kept} | scores.cells)
+        self._stage("cells", self._kept() | scores.cells)
         if scores.rows:
             self._stage("row_values", {"*": ""} | scores.rows)
         self._join_lookups()
@@ -185,18 +224,15 @@ class _Query:
         self._stage("restored", self._kept() | own)
 
     def _finish(self) -> str:
-        sql, classes = self.sql, self.description["classes"]
+        sql, classes = self.sql, labels_of_one_type(self.description["classes"])
         self._stage("ranked", {"*": "", "best": sql.extreme(sql.greatest, self._classes("p{c}"))})
         whens = " ".join(f"WHEN p{c} THEN {sql.label(label)}" for c, label in enumerate(classes))
         names = [("prediction", f"CASE best {whens} END")]
-        labels = [str(label) for label in classes]
-        if max(len(f"log_probability_{label}".encode()) for label in labels) > _LONGEST_NAME or len(
-            set(labels)
-        ) < len(labels):
-            labels = [str(c) for c in range(self.n)]
+        labels = _output_names([str(label) for label in classes], sql.ignores_case)
         names += [(f"probability_{label}", f"p{c}") for c, label in enumerate(labels)]
         names += [(f"log_probability_{label}", f"q{c}") for c, label in enumerate(labels)]
-        kept = [f"{own} AS {sql.identifier(name)}" for own, name in zip(self.kept, self.keep, strict=True)]
+        kept = [f"k{i} AS {sql.identifier(name)}" for i, name in enumerate(self.keep)]
         columns = ",\n  ".join([*kept, *(f"{own} AS {sql.identifier(name)}" for name, own in names)])
         stages = ",\n".join(self.stages)
-        return f"WITH {stages}\nSELECT\n  {columns}\nFROM {self.last}\n"
+        order = f"ORDER BY {self.last}.{_POSITION}\n" if _POSITION in self.kept else ""
+        return f"WITH {stages}\nSELECT\n  {columns}\nFROM {self.last}\n{order}"
