@@ -9,19 +9,17 @@ from sunrise.data.align import align
 from sunrise.data.frame import Frame, frame_of
 from sunrise.data.labels import encode_labels, label_column, separate_labels
 from sunrise.data.weights import weights
-from sunrise.estimators.stream import StreamMixin
+from sunrise.estimators.partitioned_fit import SAMPLED, PartitionedMixin
 from sunrise.model.accumulate import RowAccumulator
 from sunrise.model.schema import Schema
 from sunrise.model.settings import Settings
 from sunrise.statistics.model import Stats
+from sunrise.streams.partitioned import Partitioned
 from sunrise.streams.sample import ContentSample
 from sunrise.streams.source import Piece, Source
 
-#: Most rows in the sample by which families and calibration are chosen: as many as calibration uses.
-SAMPLED = 1 << 15
 
-
-class SourceMixin(StreamMixin):
+class SourceMixin(PartitionedMixin):
     """Fit to a source in one or two passes."""
 
     def _fit_source(self, settings: Settings, source: Source, y: Any, sample_weight: Any) -> None:
@@ -33,6 +31,9 @@ class SourceMixin(StreamMixin):
         label = _name("y", y)
         if label is None:
             raise ValueError("X comes in batches. Pass the name of the label column as y.")
+        if isinstance(source, Partitioned):
+            self._fit_partitioned(settings, source, label, _name("sample_weight", sample_weight))
+            return
         batches = _Batches(type(self).__name__, settings, label, _name("sample_weight", sample_weight))
         pieces = source.pieces()
         sample = ContentSample(SAMPLED)
