@@ -41,8 +41,8 @@ ORDER = {
     "streams": "source sample partitioned",
     "estimators": "base constraints fitted_attribute given_parameters mixed_parameters training_rows calibrating "
     "stream partitioned_fit source_fit algebra learning prediction reliability generative privacy display summary "
-    "words saving naive_bayes single_family bernoulli_nb categorical_nb complement_nb dirichlet_multinomial_nb gaussian_nb "
-    "kernel_nb multinomial_nb poisson_nb text_nb selector window compare",
+    "words saving naive_bayes single_family bernoulli_nb categorical_nb complement_nb dirichlet_multinomial_nb "
+    "gaussian_nb kernel_nb multinomial_nb poisson_nb text_nb selector window compare",
     "cluster": "errors parts tasks row_groups spark_jobs spark",
     "datasets": "",
     "plots": "densities",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -29,22 +28,25 @@ class PartitionedMixin(StreamMixin):
     ) -> None:
         """Fit to all rows of a source; the first pass, which draws a sample, is left out if no choice depends on it."""
         who = type(self).__name__
+        if getattr(self, "unlabelled", "error") == "em":
+            raise ValueError(
+                f'unlabelled="em" goes over all rows many times, and X is a {source.kind}. Pass a table in memory, or '
+                'set unlabelled="error".'
+            )
         table = source.empty_table()
         columns, _, _ = separate_labels(who, table, frame_of(table), label)
         if weight is not None:
             if weight not in columns.names:
                 raise ValueError(f"sample_weight is {weight!r}, but X has no column of this name.")
             columns = columns.without(weight)
-        calibration: Any = None
         score = None
         self.__dict__.pop("_decay", None)
         if self._has_choices(settings, columns):
             sample = source.sample(SAMPLED, label, weight)
-            self._fit_rows(settings, self._kept_rows(settings, sample.finish()))
+            self._fit_rows(settings, self._kept_rows(settings, sample.finish()), find_duplicates=True)
             if sample.is_complete:
                 return
-            schema, calibration = self._model.schema, self._model.calibration
-            score = self.__dict__.get("loo_score_")
+            schema, score = self._model.schema, self.__dict__.get("loo_score_")
         else:
             schema = _given_schema(who, settings, columns, label)
             for name in ("_fixed", "_kept", "_given_schema", "_model", "selected_", "em_"):
@@ -54,9 +56,11 @@ class PartitionedMixin(StreamMixin):
             raise ValueError(f"The {source.kind} has no rows with a positive weight.")
         self._name_columns(schema)
         self._set_woken_state(settings, schema, stats, align(columns, schema, who), None)
-        if calibration is not None:  # the sample stands for all rows, so its weights are up to date
-            current: Any = self._model.calibration  # columns that have woken up have a weight in it
-            self._set_calibration(replace(current, stale=calibration.stale))
+        if (
+            calibration := self._model.calibration
+        ) is not None:  # by a sample of these rows, so it is not stale
+            all_rows = float(stats.weight.sum())
+            self._set_calibration(replace(calibration, stale=False, total_weight=all_rows))
         if score is not None:
             self.__dict__["loo_score_"] = score
 
