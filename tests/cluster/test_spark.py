@@ -63,7 +63,7 @@ def same_statistics(a, b, table):
     )
 
 
-@pytest.mark.parametrize("n", [1, 3, 40])
+@pytest.mark.parametrize("n", [3, *(pytest.param(n, marks=pytest.mark.slow) for n in (1, 40))])
 def test_given_families_as_in_memory(spark, table, n):
     table = table.drop_columns(["weight"])
     frame = frame_of_parts(spark, parts_of(table, n))
@@ -74,7 +74,7 @@ def test_given_families_as_in_memory(spark, table, n):
 
 def test_moments_far_from_zero_against_numpy(spark, table):
     frame = frame_of_parts(spark, parts_of(table, 5)).select("far", "label")
-    model = sr.NaiveBayes("gaussian", calibrate=None, var_smoothing=0.0).fit(frame, y="label")
+    model = sr.NaiveBayes("gaussian", calibrate=None).fit(frame, y="label")
     labels = table["label"].to_numpy()
     x = table["far"].to_numpy() - 1e9
     for k, label in enumerate(model.classes_):
@@ -116,6 +116,7 @@ def many_rows(table):
     return rows.take(rng.permutation(rows.num_rows))
 
 
+@pytest.mark.slow
 def test_automatic_families_do_not_depend_on_partitions(spark, table):
     table = many_rows(table)
     models = [
@@ -148,6 +149,7 @@ def test_predictions_as_in_memory(spark, table):
     assert short.columns[-1] == "class" and short.count() == table.num_rows
 
 
+@pytest.mark.slow
 def test_files_as_data_frames(spark, table, tmp_path):
     from pyarrow import parquet
 
@@ -197,6 +199,7 @@ def by_value():
     cloudpickle.unregister_pickle_by_value(sys.modules[__name__])
 
 
+@pytest.mark.slow
 def test_a_task_that_dies_once_changes_no_bit(spark, table, tmp_path, by_value):
     frame = frame_of_parts(spark, parts_of(table.drop_columns(["weight"]), 3))
     dying = frame.mapInArrow(DiesOnce(tmp_path / "mark"), frame.schema)
@@ -205,6 +208,7 @@ def test_a_task_that_dies_once_changes_no_bit(spark, table, tmp_path, by_value):
     assert b"".join(models[0]._pieces()) == b"".join(models[1]._pieces())
 
 
+@pytest.mark.slow
 def test_a_task_that_dies_for_good_is_one_error(spark, table, tmp_path, by_value):
     frame = frame_of_parts(spark, parts_of(table.drop_columns(["weight"]), 3))
     dying = frame.mapInArrow(DiesOnce(tmp_path / "mark", always=True), frame.schema)
@@ -219,6 +223,7 @@ def test_a_task_that_dies_for_good_is_one_error(spark, table, tmp_path, by_value
     assert pickle.dumps(fitted) == before
 
 
+@pytest.mark.slow
 def test_errors_of_the_data_are_those_in_memory(spark, table):
     frame = frame_of_parts(spark, parts_of(table, 3)).drop("weight")
     with pytest.raises(
@@ -244,6 +249,7 @@ def test_errors_of_the_data_are_those_in_memory(spark, table):
         sr.spark.predict(fitted, frame, prediction="label")
 
 
+@pytest.mark.slow
 def test_a_chosen_family_stays_lenient_on_workers_and_in_fixed_families(spark):
     rng = np.random.default_rng(3)
     n = 2 << 15
