@@ -15,6 +15,8 @@ PACKAGE = Path(__file__).resolve().parents[2] / "python"
 
 def skip_without_spark():
     """Skip where pyspark or Java is absent; return pyspark."""
+    if sys.platform == "win32":
+        pytest.skip("Spark on Windows needs the binaries of Hadoop")
     pyspark = pytest.importorskip("pyspark", reason="pyspark is not installed")
     if shutil.which("java") is None and not os.environ.get("JAVA_HOME"):
         pytest.skip("Java is not installed")
