@@ -243,6 +243,8 @@ def test_errors_of_the_data_are_those_in_memory(spark, table):
     with pytest.raises(ValueError, match="label in row 0 is missing"):
         sr.spark.fit(given(), frame.selectExpr("* except (label)", "string(null) as label"), y="label")
     fitted = given().fit(table.drop_columns(["weight"]), "label")
+    with pytest.raises(TypeError, match="Use sunrise.spark.predict"):
+        fitted.predict(frame)
     with pytest.raises(ValueError, match="no column 'far', which the model needs"):
         sr.spark.predict(fitted, frame.drop("far"))
     with pytest.raises(ValueError, match="has a column 'label' already"):

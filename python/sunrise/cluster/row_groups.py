@@ -89,7 +89,9 @@ def shared_out(groups: Sequence[RowGroup], n_tasks: int | None) -> tuple[tuple[R
     """
     n_bytes = sum(group.n_bytes for group in groups)
     wanted = max(TASKS, n_bytes // BYTES) if n_tasks is None else n_tasks
-    tasks: list[list[RowGroup]] = [[] for _ in range(max(1, min(wanted, len(groups))))]
+    if wanted >= len(groups):
+        return tuple((group,) for group in groups)
+    tasks: list[list[RowGroup]] = [[] for _ in range(max(1, wanted))]
     before = 0
     for group in groups:
         middle = before + group.n_bytes / 2

@@ -36,7 +36,7 @@ class SparkFrame(Partitioned):
 
         return to_arrow_schema(self._frame.schema).empty_table()
 
-    def sample(self, most: int, label: str, weight: str | None) -> ContentSample:
+    def content_sample(self, most: int, label: str, weight: str | None) -> ContentSample:
         """Return the sample of the rows with the smallest hashes."""
         with one_error():
             n_rows = self._frame.count()
@@ -67,7 +67,7 @@ class SparkFiles(Partitioned):
         """Return an Arrow table without rows that has the columns of the first file and their types."""
         return self._schema.empty_table()
 
-    def sample(self, most: int, label: str, weight: str | None) -> ContentSample:
+    def content_sample(self, most: int, label: str, weight: str | None) -> ContentSample:
         """Return the sample of the rows with the smallest hashes."""
         return draw_sample(
             most, Columns(label, weight), self._n_rows, lambda task: self._total_of_files(task, None)

@@ -211,24 +211,23 @@ class Predict:
 
         for batch in batches:
             columns, names = list(batch.columns), list(batch.schema.names)
-            predicted, probabilities = self._predicted(batch)
-            columns.append(predicted)
-            names.append(self.prediction)
-            if self.probabilities is not None:
-                columns.append(probabilities)
-                names.append(self.probabilities)
+            table = batch.drop_columns(list(self.unknown)) if self.unknown else batch
+            if self.probabilities is None:
+                columns.append(self._labels(self._model.predict(table) if batch.num_rows else []))
+                names.append(self.prediction)
+            else:
+                n_classes = len(self._model.classes_)
+                p = self._model.predict_proba(table) if batch.num_rows else np.empty((0, n_classes))
+                ends = pa.array(np.arange(len(p) + 1, dtype=np.int32) * n_classes)
+                columns += [
+                    self._labels(self._model.classes_[p.argmax(axis=1)]),
+                    pa.ListArray.from_arrays(ends, pa.array(p.ravel())),
+                ]
+                names += [self.prediction, self.probabilities]
             yield pa.RecordBatch.from_arrays(columns, names=names)
 
-    def _predicted(self, batch: Any) -> tuple[Any, Any]:
+    def _labels(self, labels: Any) -> Any:
+        """Return labels as an Arrow array of the type of all classes."""
         import pyarrow as pa
 
-        model = self._model
-        classes = pa.array(model.classes_.tolist())
-        table = batch.drop_columns(list(self.unknown)) if self.unknown else batch
-        if not batch.num_rows:
-            p = np.empty((0, len(model.classes_)))
-        else:
-            p = np.ascontiguousarray(model.predict_proba(table))
-        ends = np.arange(len(p) + 1, dtype=np.int32) * p.shape[1]
-        lists = pa.ListArray.from_arrays(pa.array(ends), pa.array(p.ravel()))
-        return classes.take(pa.array(p.argmax(axis=1))), lists
+        return pa.array(np.asarray(labels).tolist(), pa.array(self._model.classes_.tolist()).type)

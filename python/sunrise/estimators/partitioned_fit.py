@@ -42,7 +42,7 @@ class PartitionedMixin(StreamMixin):
         score = None
         self.__dict__.pop("_decay", None)
         if self._has_choices(settings, columns):
-            sample = source.sample(SAMPLED, label, weight)
+            sample = source.content_sample(SAMPLED, label, weight)
             self._fit_rows(settings, self._kept_rows(settings, sample.finish()), find_duplicates=True)
             if sample.is_complete:
                 return

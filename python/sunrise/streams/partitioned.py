@@ -23,7 +23,7 @@ class Partitioned(Source):
         """Return a table without rows that has the columns of the source and their types."""
 
     @abstractmethod
-    def sample(self, most: int, label: str, weight: str | None) -> ContentSample:
+    def content_sample(self, most: int, label: str, weight: str | None) -> ContentSample:
         """Return the sample of the rows with the smallest hashes."""
 
     @abstractmethod
