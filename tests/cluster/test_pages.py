@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from pathlib import Path
 
@@ -37,6 +36,7 @@ def folder(table, tmp_path, monkeypatch):
 
 def run(mark, **names):
     (block,) = (block for block in BLOCKS if mark in block)
+    block = block.replace('"rows', f'"{Path.cwd()}/rows').replace('"scored"', f'"{Path.cwd()}/scored"')
     space = {"sr": sr, **names}
     exec(compile(block, str(PAGE), "exec"), space)
     return space["model"]
@@ -76,4 +76,3 @@ def test_ray(folder):
         check(run("import ray"), folder)
     finally:
         ray.shutdown()
-    assert os.getcwd()

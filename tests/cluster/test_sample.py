@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from sunrise.cluster.parts import merged, to_bytes
-from sunrise.cluster.row_groups import AddUpFiles, row_groups, shared_out
+from sunrise.cluster.row_groups import AddUpFiles, packed, row_groups, shared_out
 from sunrise.cluster.spark_jobs import draw_sample
 from sunrise.cluster.tasks import AddUp, Columns, Merge, Result
 from sunrise.data.frame import frame_of
@@ -110,7 +110,7 @@ def test_row_groups_are_read_by_their_tasks(tmp_path):
         tasks = shared_out(groups, n)
         assert [group for task in tasks for group in task] == groups
         assert len(tasks) == (n or len(groups))
-        read = AddUpFiles(AddUp(Columns("label", None), most=MOST), tasks, None)
+        read = AddUpFiles(AddUp(Columns("label", None), most=MOST), packed(tasks), None)
         rows = list(read([pa.table({"id": np.arange(len(tasks))})]))
         sample = merged([part for row in rows for part in row["part"].to_pylist()], "sample")
         assert np.array_equal(sample.hashes, truth(table)[0])

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -10,8 +12,8 @@ from typing import Any, NamedTuple
 
 from sunrise.cluster.tasks import AddUp
 
-#: Most tasks unless there are more bytes than `BYTES` for each of them.
-TASKS = 1024
+#: Most tasks; from the first number on, only if there are more than `BYTES` bytes for each of them.
+TASKS = 1024, 20_000
 BYTES = 512 << 20
 #: Rows that are read at once.
 ROWS = 1 << 16
@@ -88,7 +90,7 @@ def shared_out(groups: Sequence[RowGroup], n_tasks: int | None) -> tuple[tuple[R
     [3, 2, 2]
     """
     n_bytes = sum(group.n_bytes for group in groups)
-    wanted = max(TASKS, n_bytes // BYTES) if n_tasks is None else n_tasks
+    wanted = min(max(TASKS[0], n_bytes // BYTES), TASKS[1]) if n_tasks is None else n_tasks
     if wanted >= len(groups):
         return tuple((group,) for group in groups)
     tasks: list[list[RowGroup]] = [[] for _ in range(max(1, wanted))]
@@ -100,12 +102,38 @@ def shared_out(groups: Sequence[RowGroup], n_tasks: int | None) -> tuple[tuple[R
     return tuple(tuple(task) for task in tasks if task)
 
 
+def packed(tasks: Sequence[Sequence[RowGroup]]) -> bytes:
+    """Return the row groups of all tasks as few bytes, because every task gets them: files, and ranges of groups.
+
+    >>> unpacked(packed([[RowGroup("a", 3, 9, 9), RowGroup("a", 4, 9, 9), RowGroup("b", 0, 9, 9)]]), 0)
+    [('a', [3, 4]), ('b', [0])]
+    """
+    files = {path: k for k, path in enumerate(dict.fromkeys(group.path for task in tasks for group in task))}
+    ranges = []
+    for task in tasks:
+        own: list[list[int]] = []
+        for group in task:
+            if own and own[-1][0] == files[group.path] and own[-1][2] == group.number:
+                own[-1][2] += 1
+            else:
+                own.append([files[group.path], group.number, group.number + 1])
+        ranges.append(own)
+    return zlib.compress(json.dumps([list(files), ranges]).encode())
+
+
+def unpacked(plan: bytes, number: int) -> list[tuple[str, list[int]]]:
+    """Return the files of a task and the row groups to read of each."""
+    files, ranges = json.loads(zlib.decompress(plan))
+    return [(files[k], list(range(first, end))) for k, first, end in ranges[number]]
+
+
 @dataclass(frozen=True)
 class AddUpFiles:
     """Adds up the row groups of a task, which the worker reads itself. The batches hold the numbers of tasks."""
 
     add_up: AddUp
-    tasks: tuple[tuple[RowGroup, ...], ...]
+    #: The row groups of all tasks.
+    plan: bytes
     #: Names of the columns to read; None for all.
     columns: tuple[str, ...] | None
 
@@ -113,16 +141,13 @@ class AddUpFiles:
         """Return one row for every task."""
         for batch in batches:
             for number in batch.column(0).to_pylist():
-                task = self.tasks[number]
-                first, last = task[0], task[-1]
-                origin = f"{first.path!r} from row group {first.number}"
-                if last.path != first.path:
-                    origin += f" to {last.path!r}, row group {last.number}"
+                task = unpacked(self.plan, number)
+                (first, groups), (last, _) = task[0], task[-1]
+                origin = f"{first!r} from row group {groups[0]}" + (f" to {last!r}" if last != first else "")
                 yield self.add_up.of(number, self._read(task), origin).batch
 
-    def _read(self, task: tuple[RowGroup, ...]) -> Iterator[Any]:
+    def _read(self, task: list[tuple[str, list[int]]]) -> Iterator[Any]:
         columns = None if self.columns is None else list(self.columns)
-        for path in dict.fromkeys(group.path for group in task):
+        for path, groups in task:
             with open_file(path) as file:
-                numbers = [group.number for group in task if group.path == path]
-                yield from file.iter_batches(ROWS, row_groups=numbers, columns=columns, use_threads=False)
+                yield from file.iter_batches(ROWS, row_groups=groups, columns=columns, use_threads=False)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sunrise.cluster.row_groups import AddUpFiles, RowGroup, files_of, open_file, row_groups, shared_out
+from sunrise.cluster.row_groups import AddUpFiles, files_of, open_file, packed, row_groups, shared_out
 from sunrise.cluster.spark_jobs import draw_sample, one_error, quoted, total
 from sunrise.cluster.tasks import RESULT, AddUp, Columns, Predict
 from sunrise.data.errors import closest
@@ -61,7 +61,8 @@ class SparkFiles(Partitioned):
             self._schema = file.schema_arrow
         groups = row_groups(files)
         self._n_rows = sum(group.n_rows for group in groups)
-        self._tasks: tuple[tuple[RowGroup, ...], ...] = shared_out(groups, n_tasks)
+        tasks = shared_out(groups, n_tasks)
+        self._n_tasks, self._plan = len(tasks), packed(tasks)
 
     def empty_table(self) -> Any:
         """Return an Arrow table without rows that has the columns of the first file and their types."""
@@ -81,9 +82,10 @@ class SparkFiles(Partitioned):
         return _statistics(self._total_of_files(task, names))
 
     def _total_of_files(self, task: AddUp, columns: tuple[str, ...] | None) -> Any:
-        numbers = self._spark.range(0, len(self._tasks), 1, max(1, len(self._tasks)))
-        read = AddUpFiles(task, self._tasks, columns)
-        return total(numbers.mapInArrow(read, RESULT), task.kind) if self._tasks else None
+        if not self._n_tasks:
+            return None
+        numbers = self._spark.range(0, self._n_tasks, 1, self._n_tasks)
+        return _total(numbers, task, AddUpFiles(task, self._plan, columns))
 
 
 def _needed(schema: Schema, label: str, weight: str | None) -> set[Any]:
@@ -91,8 +93,8 @@ def _needed(schema: Schema, label: str, weight: str | None) -> set[Any]:
     return {*schema.used, *(schema.names[j] for j in schema.asleep), label, weight}
 
 
-def _total(frame: Any, task: AddUp) -> Any:
-    return total(frame.mapInArrow(task, RESULT), task.kind)
+def _total(frame: Any, task: AddUp, run: Any = None) -> Any:
+    return total(frame.mapInArrow(run or task, RESULT), task.kind)
 
 
 def _statistics(sum_of_all: Accumulator | None) -> Stats | None:
@@ -144,7 +146,8 @@ def fit_files(
     spark : SparkSession, default=None
         The session, classic or Connect; None for the active one.
     n_tasks : int, default=None
-        Number of tasks, at most one per row group; None for one per row group, at most 1,024 or one per 512 MiB.
+        Number of tasks, at most one per row group; None for one per row group, at most 1,024 or one per 512 MiB, and
+        at most 20,000.
     """
     if spark is None:
         from pyspark.sql import SparkSession
