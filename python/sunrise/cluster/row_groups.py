@@ -87,7 +87,7 @@ def shared_out(groups: Sequence[RowGroup], n_tasks: int | None) -> tuple[tuple[R
     """Return neighbouring row groups for every task, of about the same number of bytes.
 
     >>> [len(task) for task in shared_out([RowGroup("a", k, 10, 5) for k in range(7)], 3)]
-    [3, 2, 2]
+    [2, 3, 2]
     """
     n_bytes = sum(group.n_bytes for group in groups)
     wanted = min(max(TASKS[0], n_bytes // BYTES), TASKS[1]) if n_tasks is None else n_tasks
