@@ -53,7 +53,7 @@ print(time.process_time() - start, peak * 1024)
 
 def chunk(n: int, seed: int) -> Any:
     """Return n rows as an Arrow table."""
-    import pyarrow as pa  # type: ignore[import-untyped]
+    import pyarrow as pa
 
     rng = np.random.default_rng(seed)
     y = rng.integers(0, 3, n)
@@ -75,7 +75,7 @@ def chunk(n: int, seed: int) -> Any:
 def write(folder: Path, n_rows: int) -> list[Path]:
     """Write the files, and small ones with the first rows."""
     import duckdb
-    import pyarrow.parquet as pq  # type: ignore[import-untyped]
+    import pyarrow.parquet as pq
 
     for name, n in (("first", 1000), ("all", n_rows)):
         with pq.ParquetWriter(folder / f"{name}.parquet", chunk(1, 0).schema) as writer:

@@ -168,3 +168,17 @@ def test_a_pickle_holds_the_statistics_once():
         [f"w{k} w{k + 1}" for k in range(3000)], np.arange(3000) % 3
     )
     assert len(pickle.dumps(model)) < 1.2 * len(pickle.dumps(model.stats_))
+
+
+def test_a_family_of_fixed_families_stays_lenient():
+    rng = np.random.default_rng(3)
+    y = rng.integers(0, 2, 3000)
+    amounts = {"amount": rng.gamma(2.0 + 2 * y)}
+    chosen = sr.NaiveBayes().fit(amounts, y).fixed_families_
+    assert chosen["amount"].lenient
+    model = sr.NaiveBayes(chosen, calibrate=None).fit(amounts, y)
+    loaded = sr.load(b"".join(model._pieces()))
+    assert loaded.families["amount"].lenient
+    assert loaded.predict({"amount": [-1.0]}).shape == (1,)
+    sent = sr.Accumulator.from_bytes(sr.Accumulator(model.schema_).to_bytes())
+    assert sent.update({"amount": [0.0, 1.0]}, [0, 1]).stats.rows.tolist() == [1, 1]

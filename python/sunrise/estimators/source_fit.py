@@ -17,7 +17,8 @@ from sunrise.data.errors import closest, listed
 from sunrise.data.frame import Frame, frame_of
 from sunrise.data.labels import encode_labels, label_column, separate_labels
 from sunrise.data.weights import weights
-from sunrise.estimators.stream import StreamMixin, empty_table
+from sunrise.estimators.partitioned_fit import SAMPLED, PartitionedMixin
+from sunrise.estimators.stream import empty_table
 from sunrise.estimators.training_rows import TrainingRows
 from sunrise.model.accumulate import RowAccumulator
 from sunrise.model.compression import MOST_DISTINCT, choose_grids, has_many_values, put_on_grids
@@ -27,15 +28,13 @@ from sunrise.model.schema import Schema
 from sunrise.model.settings import Settings
 from sunrise.streams.checkpoint import Checkpoint, State, digest_of
 from sunrise.streams.files import FileSource
+from sunrise.streams.partitioned import Partitioned
 from sunrise.streams.progress import Progress
 from sunrise.streams.sample import ContentSample
 from sunrise.streams.source import Piece, Source, n_rows_of
 
-#: Most rows in the sample by which families and calibration are chosen: as many as calibration uses.
-SAMPLED = 1 << 15
 
-
-class SourceMixin(StreamMixin):
+class SourceMixin(PartitionedMixin):
     """Fit to a source in one or two passes."""
 
     def _fit_source(
@@ -52,6 +51,9 @@ class SourceMixin(StreamMixin):
         The first pass draws a sample, which decides families and calibration. The second pass adds up all rows. The
         first rows decide a source that can be read only once. If nothing is to be decided, there is one pass.
         """
+        if isinstance(source, Partitioned):
+            self._fit_partitioned(settings, source, _label(y), _name("sample_weight", sample_weight))
+            return
         self._set_unfitted()
         batches, source = self._open_source(settings, source, y, sample_weight, on_bad_rows)
         saved = Checkpoint(_of_files(checkpoint, source), lambda: self._fingerprint(batches, source))
@@ -152,9 +154,7 @@ class SourceMixin(StreamMixin):
         self, settings: Settings, source: Source, y: Any, sample_weight: Any, on_bad_rows: str | None
     ) -> tuple[_Batches, Source]:
         """Return the reader of the batches, and the source of the columns that are needed."""
-        label, weight = _name("y", y), _name("sample_weight", sample_weight)
-        if label is None:
-            raise ValueError("X comes in batches. Pass the name of the label column as y.")
+        label, weight = _label(y), _name("sample_weight", sample_weight)
         if getattr(self, "unlabelled", "error") == "em":
             raise ValueError(
                 'unlabelled="em" goes over all rows many times, and X comes in batches. Pass a table in memory, or set '
@@ -334,6 +334,13 @@ def _refuse_column(argument: str, name: str, names: Any) -> None:
         + (f"Do you mean {similar!r}? " if similar is not None else "")
         + f"The columns are {listed(names)}."
     )
+
+
+def _label(y: Any) -> str:
+    label = _name("y", y)
+    if label is None:
+        raise ValueError("X comes in batches. Pass the name of the label column as y.")
+    return label
 
 
 def _name(argument: str, value: Any) -> str | None:

@@ -50,8 +50,18 @@ class ContentSample:
     #: Number of rows that were added.
     n_seen: int = 0
     _hashes: Any = field(default_factory=lambda: np.empty(0, np.uint64), repr=False)
-    #: No row with a larger hash belongs to the sample; None while there are too few different rows.
-    _limit: Any = None
+    #: The largest hash that can still be sampled; None until `most` different rows are known, unless it is given.
+    limit: Any = field(default=None, repr=False)
+
+    @classmethod
+    def of(cls, most: int, rows: KeptRows | None, n_seen: int, hashes: Any) -> ContentSample:
+        """Return the sample of `n_seen` rows that consists of these rows."""
+        return cls(most, rows, n_seen, hashes)
+
+    @property
+    def hashes(self) -> Any:
+        """The hashes of the sampled rows."""
+        return self._hashes
 
     @property
     def is_complete(self) -> bool:
@@ -63,16 +73,26 @@ class ContentSample:
         hashes = content_hashes(table, classes, codes)
         present = np.arange(len(codes)) if weight is None else np.flatnonzero(weight > 0)
         self.n_seen += len(present)
-        if self._limit is not None:  # most rows are not among the smallest
-            present = present[hashes[present] <= self._limit]
+        if self.limit is not None:  # most rows are not among the smallest
+            present = present[hashes[present] <= self.limit]
         if not len(present):
             return
         own = None if weight is None else weight[present]
         kept = KeptRows.of(table.select_rows(present), label, classes, codes[present], own)
         self.rows = kept if self.rows is None else self.rows + kept
         self._hashes = np.concatenate([self._hashes, hashes[present]])
-        if len(self._hashes) > 2 * self.most and not self.is_complete:
+        if len(self._hashes) > 2 * self.most:
             self._shrink()
+
+    def __add__(self, other: ContentSample) -> ContentSample:
+        """Return the sample of the rows of both samples."""
+        rows = [own for own in (self.rows, other.rows) if own is not None]
+        hashes = np.concatenate([self._hashes, other._hashes])
+        both = rows[0] + rows[1] if len(rows) == 2 else next(iter(rows), None)
+        total = ContentSample(self.most, both, self.n_seen + other.n_seen, hashes)
+        if both is not None and not total.is_complete:
+            total._shrink()
+        return total
 
     def finish(self) -> KeptRows:
         """Return the sampled rows."""
@@ -94,12 +114,12 @@ class ContentSample:
         self.rows = replace(selected, parts=(replace(part, weight=total[keep]),))
         self._hashes = distinct[keep]
         if len(self._hashes) == self.most:
-            self._limit = self._hashes[-1]
+            self.limit = self._hashes[-1]
 
     @property
     def state(self) -> dict[str, Any]:
         """The fields as values that a model file can hold."""
-        limit = None if self._limit is None else int(self._limit)
+        limit = None if self.limit is None else int(self.limit)
         return {"rows": self.rows, "n_seen": self.n_seen, "hashes": self._hashes, "limit": limit}
 
     @classmethod

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
+from importlib import import_module
 from typing import Any, NamedTuple
 
 from sunrise.data.columns import library_of
@@ -80,6 +81,8 @@ def n_rows_of(frame: Any) -> int:
 
 #: Functions that return the source of an argument, or None. Other modules append theirs.
 FINDERS: list[Callable[[Any], Source | None]] = []
+#: Modules that append a finder, by the package of the arguments that need it; imported with the first of these.
+_LATE = {"pyspark": "sunrise.cluster.spark"}
 
 
 def source_of(X: Any) -> Source | None:
@@ -90,6 +93,8 @@ def source_of(X: Any) -> Source | None:
     """
     if isinstance(X, Source):
         return X
+    if (late := _LATE.get(type(X).__module__.partition(".")[0])) is not None:
+        import_module(late)
     for find in FINDERS:
         if (source := find(X)) is not None:
             return source
