@@ -41,7 +41,9 @@ if kind == "read" and path.endswith(".parquet"):
         pass
 elif kind == "read":
     read = "read_csv" if path.endswith(".csv") else "read_json"
-    for batch in duckdb.connect(config={"threads": 1}).sql(f"FROM {read}('{path}')").to_arrow_reader(250_000):
+    reader = duckdb.connect(config={"threads": 1})
+    reader.execute("SET enable_progress_bar = false")
+    for batch in reader.sql(f"FROM {read}('{path}')").to_arrow_reader(250_000):
         pass
 else:
     model.fit(path, "label")

@@ -72,7 +72,7 @@ def test_a_killed_fit_resumes_with_the_same_bits(tmp_path, kind, ending):
         process = start(kind, folder, saved, tmp_path / "resumed.sunrise")
         process.stdout.readline()
         try:
-            process.wait(RNG.uniform(0.0, 0.5 * whole))
+            process.wait(RNG.uniform(0.1, 0.9) * whole)
         except subprocess.TimeoutExpired:
             process.send_signal(signal.SIGKILL)
         process.stdout.close()

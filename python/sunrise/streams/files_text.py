@@ -315,7 +315,9 @@ def _quoted(name: str) -> str:
 
 def connect() -> Any:
     """Return a new connection to an empty database in memory."""
-    return require("duckdb").connect(config={"threads": threads(None, SMALL)})
+    connection = require("duckdb").connect(config={"threads": threads(None, SMALL)})
+    connection.execute("SET enable_progress_bar = false")  # it would print to standard output
+    return connection
 
 
 def _arrow_reader(relation: Any) -> Iterator[Any]:
