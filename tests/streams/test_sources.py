@@ -271,6 +271,13 @@ def test_fractions_late_in_a_column_of_integers_are_not_rounded(tmp_path):
     assert model.parameters_["x"]["mean"][1] == pytest.approx(2 - 1.5 / (n / 2), rel=1e-12)
 
 
+def test_a_bad_line_about_an_interruption_is_a_bad_line(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("t,label\n" + "u,0\nv,1\n" * 50 + "Interrupted,1,2\n")
+    with pytest.raises(ValueError, match="line 102"):
+        sr.NaiveBayes().fit(path, "label")
+
+
 def test_delimiters_types_and_missing_marks(tmp_path):
     path = tmp_path / "a.csv"
     path.write_text(

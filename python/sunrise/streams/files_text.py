@@ -126,7 +126,7 @@ class TextFormat(FileFormat):
         try:
             return call()
         except (duckdb.Error, OSError, ValueError) as error:
-            if "nterrupt" in str(error) and "Malformed" not in str(error):
+            if isinstance(error, duckdb.InterruptException) or str(error).startswith("INTERRUPT"):
                 raise KeyboardInterrupt from error
             raise ValueError(
                 f'{path}: {self._describe_error(path, str(error))} Correct the file, or pass on_bad_rows="skip".'
