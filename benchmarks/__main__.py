@@ -11,7 +11,9 @@ python -m benchmarks em [curve] [settings] [tables]                   learning f
 python -m benchmarks shapes [NAME ...] [speed]                        families chosen by score, kernel densities
 python -m benchmarks growth [AXIS ...] [MODEL ...]                    time and memory against the size of the data
 python -m benchmarks store [NAME ...]                                 size and speed of model files
-python -m benchmarks all                                              all ten benchmarks
+python -m benchmarks export [NAME ...] [speed]                        exports beside predict_proba; one row of ONNX
+python -m benchmarks files [ROWS]                                     CPU and memory of fits to files
+python -m benchmarks all                                              all benchmarks
 
 Every benchmark prints Markdown tables and exits with status 1 if a claim that it checks is missed.
 """
@@ -91,8 +93,27 @@ def main(arguments: list[str]) -> int:
         from benchmarks import store
 
         return store.main(rest)
+    if first == "export":
+        from benchmarks import export
+
+        return export.main(rest)
+    if first == "files":
+        from benchmarks import files
+
+        return files.main(rest)
     if first == "all" and not rest:
-        names = "tables", "frames", "calibration", "text", "em", "shapes", "growth", "store"
+        names = (
+            "tables",
+            "frames",
+            "calibration",
+            "text",
+            "em",
+            "shapes",
+            "growth",
+            "store",
+            "export",
+            "files",
+        )
         return max(main([]), *(main([name]) for name in names))
     return classes(set(arguments))
 

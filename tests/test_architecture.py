@@ -38,11 +38,16 @@ ORDER = {
     "calibration em_report em decisions explain intervals linear_form posteriors sampling",
     "selection": "rules density distinct row_scores decide by_score choose waking duplicates mutual_information",
     "store": "errors container packing classes values files state inspect accumulator",
-    "streams": "source sample predictions relation expressions sql grouped sums value_counts pushdown lazy",
+    "export": "refusals curves description shapes json_text sql_dialects sql_functions sql_blocks sql_query onnx_graph "
+    "onnx_blocks onnx_numbers onnx_tables onnx_text onnx_model onnx_inputs",
+    "streams": "source sample partitioned batches files_arrow files_text files checkpoint progress predictions "
+    "lazy_predictions relation expressions sql grouped sums value_counts pushdown lazy",
     "estimators": "base constraints fitted_attribute given_parameters mixed_parameters training_rows calibrating "
-    "stream source_fit algebra learning prediction reliability generative privacy display summary words saving "
-    "naive_bayes single_family bernoulli_nb categorical_nb complement_nb dirichlet_multinomial_nb gaussian_nb "
-    "kernel_nb multinomial_nb poisson_nb text_nb selector window compare",
+    "stream partitioned_fit lazy_fit source_fit algebra learning source_predict prediction reliability generative "
+    "privacy display summary words exporting saving naive_bayes single_family bernoulli_nb categorical_nb "
+    "complement_nb dirichlet_multinomial_nb gaussian_nb kernel_nb multinomial_nb poisson_nb text_nb selector window "
+    "compare",
+    "cluster": "errors parts tasks row_groups spark_jobs spark",
     "datasets": "",
     "plots": "densities",
     "demo": "",
@@ -180,7 +185,7 @@ def methods() -> list[tuple[str, str]]:
     return [
         (path.name, node.name)
         for path in PACKAGE.rglob("*.py")
-        if path.name not in ("selector.py", "window.py")  # they fit a model, they are none
+        if path.name not in ("selector.py", "window.py", "spark.py")  # they fit a model, they are none
         for node in ast.walk(ast.parse(path.read_text()))
         if isinstance(node, ast.FunctionDef)
     ]

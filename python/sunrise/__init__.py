@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from sunrise import plots as plots
     from sunrise import text as text
     from sunrise._common.warnings import *
+    from sunrise.cluster import spark as spark
+    from sunrise.cluster.errors import *
     from sunrise.estimators import *
     from sunrise.estimators.compare import *
     from sunrise.estimators.saving import *
@@ -27,16 +29,18 @@ if TYPE_CHECKING:
     from sunrise.store.accumulator import *
     from sunrise.store.errors import *
     from sunrise.store.inspect import *
+    from sunrise.streams.files import *
     from sunrise.streams.lazy import *
 
     __version__: str
 
 #: Where public names are looked for, in this order: modules that import little come first.
 _PUBLIC = (
-    *("_common.warnings", "store.errors", "store.inspect", "store.accumulator", "families", "streams.lazy"),
+    *("_common.warnings", "cluster.errors", "store.errors", "store.inspect", "store.accumulator", "families"),
+    *("streams.files", "streams.lazy"),
     *("estimators", "estimators.saving", "estimators.window", "estimators.compare", "estimators.selector"),
 )
-_SUBMODULES = ("datasets", "engines", "plots", "text")
+_SUBMODULES = {name: name for name in ("datasets", "engines", "plots", "text")} | {"spark": "cluster.spark"}
 
 
 def _public_names() -> dict[str, Any]:
@@ -54,7 +58,7 @@ def __getattr__(name: str) -> Any:
     if name == "__all__":
         return sorted([*_public_names(), *_SUBMODULES, "__version__"])
     if name in _SUBMODULES:
-        return import_module(f"sunrise.{name}")
+        return import_module(f"sunrise.{_SUBMODULES[name]}")
     if not name.startswith("_"):
         for module in _PUBLIC:
             exports = import_module(f"sunrise.{module}")

@@ -261,6 +261,14 @@ def log_loss_hessian(
     class_offsets: Floats,
     threads: int,
 ) -> Floats: ...
+def row_losses(
+    cells: Floats,
+    prior: Floats,
+    labels: Codes,
+    weight: Floats,
+    parameters: Sequence[Floats],
+    threads: int,
+) -> Floats: ...
 def hash_texts(texts: list[Any], missing: int, threads: int) -> NDArray[np.uint64]: ...
 def scale_counts(
     counts: Floats,

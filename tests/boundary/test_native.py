@@ -109,6 +109,7 @@ CALIBRATION = (
     np.zeros(CLASSES),
     2,
 )
+PARAMETERS = np.concatenate(CALIBRATION[4:6])
 
 
 def same(a, b):
@@ -318,6 +319,7 @@ CALLS = {
     ),
     "log_loss": (_native.log_loss, lambda: [*CALIBRATION]),
     "log_loss_hessian": (_native.log_loss_hessian, lambda: [*CALIBRATION]),
+    "row_losses": (_native.row_losses, lambda: [*CALIBRATION[:4], [PARAMETERS, 2.0 * PARAMETERS], 2]),
     "Alphabet": (made("Alphabet"), lambda: [[(97, 100)], [32], [(65, [97]), (66, [98, 99])]]),
     "Words": (words, lambda: [["a", "é", "\ud800", "a word beyond sixteen bytes"], "é"]),
     "count": (count, lambda: [COUNTER, TEXTS, None, 2]),

@@ -865,3 +865,12 @@ def test_hessians_of_some_of_the_rows_give_nearly_the_same_weights(monkeypatch):
     few = weights_of(3000, 3, 40, 0.0)
     assert len(few._rows_of_hessian.y) == 750
     np.testing.assert_allclose(few.solve(GRID[0]), exact, atol=0.02)
+
+
+def test_weights_of_one_are_no_weights():
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 300)
+    X = {"a": rng.normal(size=300) + y, "b": rng.choice(["u", "v"], 300), "c": rng.poisson(2 + y)}
+    plain, weighted = sr.NaiveBayes().fit(X, y), sr.NaiveBayes().fit(X, y, sample_weight=np.ones(300))
+    assert np.array_equal(plain.predict_proba(X), weighted.predict_proba(X))
+    assert plain.loo_score_ == weighted.loo_score_

@@ -652,3 +652,43 @@ def test_a_million_values_are_fitted_and_scored_in_little_more_than_sorting_them
 
 def test_it_can_be_given_by_name():
     assert NaiveBayes({"x": "kernel"}).fit({"x": [1.0, 2.0]}, [0, 1]).families_["x"]["family"] == "kernel"
+
+
+@pytest.mark.parametrize("missing", [0.0, 0.3])
+@pytest.mark.parametrize("shape", [(0, 2, 3), (1, 1, 1), (50, 3, 4), (600, 8, 11), (30, 0, 2)])
+def test_columns_that_are_sorted_at_once_have_the_values_of_single_columns(shape, missing):
+    (n, d, classes), rng = shape, np.random.default_rng(0)
+    y = rng.integers(0, max(1, classes - 1), n).astype(np.int32)
+    for X in (rng.normal(size=(n, d)), rng.poisson(2.0, (n, d)).astype(float)):
+        X[rng.random(X.shape) < missing] = np.nan
+        both = Values.of(X, y, None, classes), Values.of(X, y, np.ones(n), classes)
+        for name in ("rows", "observed_weight", "sizes", "x", "times", "weight"):
+            a, b = (getattr(values, name) for values in both)
+            np.testing.assert_array_equal(a, b)
+            assert a.dtype == b.dtype
+
+
+def test_bandwidths_of_many_samples_are_those_of_silverman():
+    rng = np.random.default_rng(0)
+    samples = [np.sort(rng.gamma(2.0, 3.0, n)) for n in (0, 1, 2, 3, 4, 5, 50, 501)]
+    samples += [np.array([1e300, 1.5e300]), np.array([-1e-300, 1e-300, 2e-300])]
+    offsets = np.cumsum([0, *map(len, samples)])
+    found = bandwidth.silverman_of_runs(np.concatenate(samples), np.ones(offsets[-1]), offsets)
+    for x, width in zip(samples, found.tolist(), strict=True):
+        if len(x) < 2:
+            assert np.isnan(width)
+            continue
+        unit = x / np.abs(x).max()  # squares of the values themselves overflow
+        between = np.subtract(*np.percentile(unit, [75, 25])) / 1.34
+        truth = 0.9 * min(unit.std(ddof=1), between) * len(x) ** -0.2 * np.abs(x).max()
+        assert width == pytest.approx(truth, rel=1e-12)
+    repeated, times = np.unique(rng.poisson(3.0, 200), return_counts=True)
+    weighted = bandwidth.silverman_of_runs(
+        repeated.astype(float), times.astype(float), np.array([0, len(repeated)])
+    )
+    copies = np.repeat(repeated, times).astype(float)
+    between = np.subtract(*np.percentile(copies, [75, 25])) / 1.34
+    assert weighted[0] == pytest.approx(0.9 * min(copies.std(ddof=1), between) * 200**-0.2, rel=1e-12)
+    assert np.isnan(
+        bandwidth.silverman_of_runs(repeated + 0.0, times + 0.5, np.array([0, len(repeated)]))
+    ).all()

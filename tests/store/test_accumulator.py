@@ -115,7 +115,7 @@ def test_bad_batches_leave_the_statistics_as_they_were():
 
 
 def test_bytes_of_a_model_are_not_statistics():
-    with pytest.raises(sr.ModelFileError, match="holds 'model'"):
+    with pytest.raises(sr.ModelFileError, match="holds a model"):
         sr.Accumulator.from_bytes(b"".join(sr.NaiveBayes().fit({"x": np.arange(90.0)}, Y)._pieces()))
 
 

@@ -75,15 +75,38 @@ def test_a_file_is_replaced_while_another_model_reads_it(tmp_path):
     path = tmp_path / "m.sunrise"
     (a, rows), (b, _) = (model_zoo.one_of_each()[name]() for name in ("default", "class prior"))
     a.save(path)
-    loaded = sr.load(path)  # a memory map of the old file
+    loaded = sr.load(path, mmap=True)  # a memory map of the old file
     b.save(path)
     assert np.array_equal(loaded.predict_proba(rows), a.predict_proba(rows))
     assert np.array_equal(sr.load(path).predict_proba(rows), b.predict_proba(rows))
 
 
 def test_a_folder_that_does_not_exist_is_named(tmp_path):
-    with pytest.raises(FileNotFoundError, match="nowhere"):
-        model_zoo.one_of_each()["default"]()[0].save(tmp_path / "nowhere" / "m.sunrise")
+    model = model_zoo.one_of_each()["default"]()[0]
+    with pytest.raises(FileNotFoundError, match="nowhere' does not exist. Create it"):
+        model.save(tmp_path / "nowhere" / "m.sunrise")
+    with pytest.raises(IsADirectoryError, match="is a folder. Add the name of a file"):
+        model.save(tmp_path)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has other permissions and links")
+def test_a_replaced_file_keeps_its_permissions_and_links(tmp_path):
+    model, path, link = model_zoo.one_of_each()["default"]()[0], tmp_path / "m.sunrise", tmp_path / "latest"
+    model.save(path)
+    path.chmod(0o600)
+    link.symlink_to(path)
+    before = path.stat().st_ino
+    model.save(link)
+    assert path.stat().st_mode & 0o777 == 0o600 and link.is_symlink() and path.stat().st_ino != before
+
+
+def test_a_file_that_is_overwritten_does_not_disturb_a_loaded_model(tmp_path):
+    path = tmp_path / "m.sunrise"
+    model, rows = model_zoo.one_of_each()["TextNB odds"]()
+    model.save(path)
+    loaded = sr.load(path)
+    path.write_bytes(b"short")
+    assert np.array_equal(loaded.predict_proba(rows), model.predict_proba(rows))
 
 
 def test_a_file_is_inspected_without_its_arrays(tmp_path):

@@ -31,6 +31,7 @@ def test_a_loaded_model_predicts_the_same_bits(name, tmp_path):
     model.save(tmp_path / "m.sunrise")
     loaded = sr.load(tmp_path / "m.sunrise")
     same(model, loaded, rows)
+    same(model, sr.load(tmp_path / "m.sunrise", mmap=True), rows)
     for name in ("loo_score_", "em_"):
         assert repr(getattr(loaded, name, None)) == repr(getattr(model, name, None))
 
@@ -120,6 +121,19 @@ def test_labels_that_a_file_cannot_hold_are_refused():
         model.save("nowhere.sunrise")
 
 
+@pytest.mark.parametrize("zone", [None, "UTC", "Europe/Berlin"])
+def test_timestamps_come_back(zone):
+    import pandas as pd
+
+    days = pd.to_datetime(["2026-01-01", "2026-01-02T00:00:00.000000001"], format="ISO8601").tz_localize(zone)
+    y = np.empty(90, dtype=object)
+    y[:] = [days[int(label == "no")] for label in model_zoo.Y]
+    model = sr.NaiveBayes().fit({"x": np.arange(90.0)}, y)
+    loaded = sr.load(b"".join(model._pieces()))
+    assert loaded.classes_.tolist() == model.classes_.tolist()
+    assert loaded.predict({"x": [3.0]})[0] == model.predict({"x": [3.0]})[0]
+
+
 def test_settings_that_a_file_cannot_hold_are_refused(tmp_path):
     class Own(str):
         pass
@@ -154,3 +168,17 @@ def test_a_pickle_holds_the_statistics_once():
         [f"w{k} w{k + 1}" for k in range(3000)], np.arange(3000) % 3
     )
     assert len(pickle.dumps(model)) < 1.2 * len(pickle.dumps(model.stats_))
+
+
+def test_a_family_of_fixed_families_stays_lenient():
+    rng = np.random.default_rng(3)
+    y = rng.integers(0, 2, 3000)
+    amounts = {"amount": rng.gamma(2.0 + 2 * y)}
+    chosen = sr.NaiveBayes().fit(amounts, y).fixed_families_
+    assert chosen["amount"].lenient
+    model = sr.NaiveBayes(chosen, calibrate=None).fit(amounts, y)
+    loaded = sr.load(b"".join(model._pieces()))
+    assert loaded.families["amount"].lenient
+    assert loaded.predict({"amount": [-1.0]}).shape == (1,)
+    sent = sr.Accumulator.from_bytes(sr.Accumulator(model.schema_).to_bytes())
+    assert sent.update({"amount": [0.0, 1.0]}, [0, 1]).stats.rows.tolist() == [1, 1]

@@ -292,7 +292,6 @@ def test_no_rows_have_no_predictions(method, library):
         X["size"].reshape(N, 1, 1),
         np.float64(3.0),
         None,
-        "table.csv",
         X["size"].tolist(),
         pd.Series(X["size"], name="size"),
         pl.Series("size", X["size"]),
@@ -312,10 +311,16 @@ def test_what_is_no_table_is_refused_with_a_remedy(table):
 )
 def test_a_path_is_refused_with_the_function_that_reads_it(kind, name, read):
     path, text = kind(name), rf"X is the path or string '{name}'.*pandas.{read}\('{name}'\) or polars.{read}"
-    refused(path, "label", match=text)
     fitted = NaiveBayes().fit(X, Y)
+    if kind is os.fsencode:
+        refused(path, "label", match=text)
+        with pytest.raises(ValueError, match=text):
+            fitted.predict(path)
+    else:  # fit and predict read files
+        refused(path, "label", match=f"'{name}', and there is no such file", error=FileNotFoundError)
+        with pytest.raises(FileNotFoundError, match=f"'{name}', and there is no such file"):
+            fitted.predict(path, to="out.csv")
     for use in (
-        fitted.predict,
         fitted.check,
         fitted.explain,
         GaussianNB().fit([[1.0], [2.0]], [0, 1]).predict,

@@ -970,7 +970,7 @@ def test_fitting_a_large_chunked_frame_needs_little_memory_beside_it(library, ho
         capture_output=True,
         text=True,
         check=True,
-        timeout=60,
+        timeout=300,
     )
     share, size = map(float, done.stdout.split())
     assert size > 190e6 and share < 0.1

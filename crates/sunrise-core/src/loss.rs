@@ -105,7 +105,7 @@ pub fn hessian(
         vectorised(
             #[inline(always)]
             || {
-                let mut squares = Squares::new(size, width, vec![0.0; square]);
+                let (mut squares, mut sum) = (Squares::new(width), vec![0.0; square]);
                 let (mut p, mut mean) = (vec![0.0; classes], vec![0.0; width]);
                 for r in start..n.min(start + TASK) {
                     let (cells, w) = (&rows.cells[r * row..(r + 1) * row], rows.weight[r]);
@@ -125,17 +125,21 @@ pub fn hessian(
                         squares.add(&mean, -w);
                     }
                     for c in 0..classes {
-                        let below = &mut squares.sum[(width + c) * size..][..width + c + 1];
+                        let (below, share) = (&mut sum[(width + c) * size..][..width + c + 1], w * p[c]);
                         let (mixed, pairs) = below.split_at_mut(width);
-                        // The cells of the first class are 0: the others are differences from it.
-                        let x = if c == 0 { &[][..] } else { &cells[(c - 1) * width..][..width] };
-                        mixed.iter_mut().zip(x).for_each(|(sum, x)| *sum += w * p[c] * x);
-                        mixed.iter_mut().zip(&mean).for_each(|(sum, mean)| *sum -= w * p[c] * mean);
-                        pairs.iter_mut().zip(&p).for_each(|(sum, q)| *sum -= w * p[c] * q);
-                        pairs[c] += w * p[c];
+                        if c == 0 {
+                            // The cells of the first class are 0: the others are differences from it.
+                            mixed.iter_mut().zip(&mean).for_each(|(sum, mean)| *sum -= share * mean);
+                        } else {
+                            let x = cells[(c - 1) * width..][..width].iter().zip(&mean);
+                            mixed.iter_mut().zip(x).for_each(|(sum, (x, mean))| *sum += share * (x - mean));
+                        }
+                        pairs.iter_mut().zip(&p).for_each(|(sum, q)| *sum -= share * q);
+                        pairs[c] += share;
                     }
                 }
-                squares.finish()
+                squares.finish(size, &mut sum);
+                sum
             },
         )
     });
@@ -148,12 +152,15 @@ pub fn hessian(
 
 /// Number of vectors whose squares are added at a time: the sum is read and written once for all of them.
 const TOGETHER: usize = 8;
+/// Rows of the sum have whole vectors of this many numbers.
+const VECTOR: usize = 4;
 
-/// The sum of factor * x x^T over vectors x, in the lower triangle of the leading block of a square matrix.
+/// The sum of factor * x x^T over vectors x: on and below the diagonal, and beyond as far as vectors reach.
 struct Squares {
     sum: Vec<f64>,
-    size: usize,
     width: usize,
+    /// The width rounded up to whole vectors.
+    stride: usize,
     /// Vectors that are not added yet, one after the other, with their factors and their number.
     waiting: Vec<f64>,
     factors: [f64; TOGETHER],
@@ -161,9 +168,10 @@ struct Squares {
 }
 
 impl Squares {
-    fn new(size: usize, width: usize, sum: Vec<f64>) -> Self {
-        let waiting = vec![0.0; TOGETHER * width];
-        Squares { sum, size, width, waiting, factors: [0.0; TOGETHER], number: 0 }
+    fn new(width: usize) -> Self {
+        let stride = width.next_multiple_of(VECTOR);
+        let (sum, waiting) = (vec![0.0; width * stride], vec![0.0; TOGETHER * stride]);
+        Squares { sum, width, stride, waiting, factors: [0.0; TOGETHER], number: 0 }
     }
 
     #[inline(always)]
@@ -172,7 +180,7 @@ impl Squares {
         if factor == 0.0 {
             return;
         }
-        self.waiting[self.number * self.width..][..self.width].copy_from_slice(x);
+        self.waiting[self.number * self.stride..][..self.width].copy_from_slice(x);
         self.factors[self.number] = factor;
         self.number += 1;
         if self.number == TOGETHER {
@@ -182,27 +190,32 @@ impl Squares {
 
     #[inline(always)]
     fn flush(&mut self) {
-        let width = self.width;
-        let x: [&[f64]; TOGETHER] = std::array::from_fn(|k| &self.waiting[k * width..][..width]);
-        for i in 0..width {
+        let stride = self.stride;
+        let x: [&[f64]; TOGETHER] = std::array::from_fn(|k| &self.waiting[k * stride..][..stride]);
+        for i in 0..self.width {
             let a: [f64; TOGETHER] = std::array::from_fn(|k| self.factors[k] * x[k][i]);
-            let row = &mut self.sum[i * self.size..][..i + 1];
-            let b: [&[f64]; TOGETHER] = std::array::from_fn(|k| &x[k][..row.len()]);
-            for (j, sum) in row.iter_mut().enumerate() {
-                let mut total = 0.0;
+            let end = (i + 1).next_multiple_of(VECTOR);
+            let row = &mut self.sum[i * stride..][..end];
+            let b: [&[f64]; TOGETHER] = std::array::from_fn(|k| &x[k][..end]);
+            for at in (0..end).step_by(VECTOR) {
+                let mut total = [0.0; VECTOR];
                 for k in 0..TOGETHER {
-                    total += a[k] * b[k][j];
+                    let b = &b[k][at..at + VECTOR];
+                    (0..VECTOR).for_each(|j| total[j] += a[k] * b[j]);
                 }
-                *sum += total;
+                row[at..at + VECTOR].iter_mut().zip(total).for_each(|(sum, total)| *sum += total);
             }
         }
         (self.factors, self.number) = ([0.0; TOGETHER], 0);
     }
 
+    /// Writes the part on and below the diagonal into the leading block of a square matrix.
     #[inline(always)]
-    fn finish(mut self) -> Vec<f64> {
+    fn finish(mut self, size: usize, into: &mut [f64]) {
         self.flush();
-        self.sum
+        for i in 0..self.width {
+            into[i * size..][..i + 1].copy_from_slice(&self.sum[i * self.stride..][..i + 1]);
+        }
     }
 }
 
@@ -233,6 +246,48 @@ pub fn log_loss(
     let mut sum = Loss::none(width, classes);
     parts.iter().for_each(|part| sum.add(part));
     Ok(sum)
+}
+
+/// The log loss of every row under several vectors of column weights followed by class offsets: vectors x rows.
+///
+/// All vectors are used while the cells of a row are in cache.
+pub fn row_losses(rows: CalibrationRows, parameters: &[&[f64]], threads: usize) -> Result<Vec<f64>, Fault> {
+    let n = rows.labels.len();
+    let classes = rows.prior.len().checked_div(n).unwrap_or(0);
+    let Some(width) = parameters.first().and_then(|first| first.len().checked_sub(classes)) else {
+        return Err(Fault::shape("there are no parameters, or fewer than classes"));
+    };
+    let row = if n == 0 { 0 } else { rows.check(width, classes)? };
+    if parameters.iter().any(|one| one.len() != width + classes) {
+        return Err(Fault::shape("the parameters have different lengths"));
+    }
+    let tasks: Vec<usize> = (0..n).step_by(TASK).collect();
+    let parts = run(threads, tasks, |start| {
+        vectorised(
+            #[inline(always)]
+            || {
+                let some = start..n.min(start + TASK);
+                let (mut losses, mut scores) = (vec![0.0; parameters.len() * some.len()], vec![0.0; classes]);
+                for r in some.clone() {
+                    let (cells, y) = (&rows.cells[r * row..(r + 1) * row], rows.labels[r] as usize);
+                    for (k, one) in parameters.iter().enumerate() {
+                        let best = rows.score(r, cells, &one[..width], &one[width..], &mut scores);
+                        let ahead = scores[best] - scores[y];
+                        losses[k * some.len() + r - start] = exponentials(&mut scores, best).ln_1p() + ahead;
+                    }
+                }
+                losses
+            },
+        )
+    });
+    let mut losses = Vec::with_capacity(fault::cells(parameters.len(), n)?);
+    for k in 0..parameters.len() {
+        for part in &parts {
+            let each = part.len() / parameters.len();
+            losses.extend_from_slice(&part[k * each..][..each]);
+        }
+    }
+    Ok(losses)
 }
 
 #[inline(always)]
@@ -285,6 +340,12 @@ mod tests {
             let slope = (log_loss(rows, &moved, &d, 1).unwrap().value - found.value) / step;
             assert!((slope - found.columns[j]).abs() < 1e-3 * found.value);
         }
+        let (all, zeros) = ([&w[..], &d[..]].concat(), [0.0; 8]);
+        let losses = row_losses(rows, &[&zeros, &all], 1).unwrap();
+        assert_eq!(losses, row_losses(rows, &[&zeros, &all], 3).unwrap());
+        let total: f64 = losses[n..].iter().zip(&weight).map(|(loss, weight)| loss * weight).sum();
+        assert!((total - found.value).abs() < 1e-12 * found.value);
+        assert!(row_losses(rows, &[], 1).is_err() && row_losses(rows, &[&all, &w], 1).is_err());
         let hessian_ = hessian(rows, &w, &d, 1).unwrap();
         assert_eq!(hessian_, hessian(rows, &w, &d, 3).unwrap());
         let mut moved = w;

@@ -83,3 +83,20 @@ pub fn log_loss_hessian<'py>(
     let hessian = py.detach(|| loss::hessian(rows, columns, offsets, threads)).map_err(raise)?;
     Ok(hessian.into_pyarray(py))
 }
+
+/// The log loss of every row under several parameters, each the column weights and the class offsets: parameters x rows.
+#[pyfunction]
+pub fn row_losses<'py>(
+    py: Python<'py>,
+    cells: PyReadonlyArray1<'py, f64>,
+    prior: Matrix<'py>,
+    labels: PyReadonlyArray1<'py, i32>,
+    weight: PyReadonlyArray1<'py, f64>,
+    parameters: Vec<PyReadonlyArray1<'py, f64>>,
+    threads: usize,
+) -> PyResult<Floats<'py>> {
+    let rows = calibration_rows(&cells, &prior, &labels, &weight)?;
+    let parameters = parameters.iter().map(slice).collect::<PyResult<Vec<&[f64]>>>()?;
+    let losses = py.detach(|| loss::row_losses(rows, &parameters, threads)).map_err(raise)?;
+    Ok(losses.into_pyarray(py))
+}

@@ -128,5 +128,6 @@ fn _native(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(calibration::leave_one_out_scores, m)?)?;
     m.add_function(wrap_pyfunction!(calibration::log_loss, m)?)?;
     m.add_function(wrap_pyfunction!(calibration::log_loss_hessian, m)?)?;
+    m.add_function(wrap_pyfunction!(calibration::row_losses, m)?)?;
     Ok(())
 }

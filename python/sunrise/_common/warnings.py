@@ -17,6 +17,7 @@ __all__ = [
     "NoWordsWarning",
     "NotConvergedWarning",
     "RareClassesWarning",
+    "SkippedRowsWarning",
     "StaleCalibrationWarning",
     "UnlabelledRowsWarning",
     "UnseenLevelsWarning",
@@ -114,6 +115,13 @@ class RareClassesWarning(UserWarning):
     """`suppress` removes rare levels and words, but no class: a class of few rows still describes these rows.
 
     Silence it with `warnings.filterwarnings("ignore", category=sunrise.RareClassesWarning)`.
+    """
+
+
+class SkippedRowsWarning(UserWarning):
+    """Rows of a file could not be read or have no label, and `on_bad_rows="skip"` has left them out.
+
+    Silence it with `warnings.filterwarnings("ignore", category=sunrise.SkippedRowsWarning)`.
     """
 
 

@@ -112,6 +112,10 @@ def frame_of(X: Any) -> Frame:
     if isinstance(X, str | bytes | os.PathLike):
         refuse_path("X", X)
     library = library_of(X)
+    if type(X).__module__.startswith("pyspark.sql"):
+        raise TypeError(
+            "X is a DataFrame of Spark. Use sunrise.spark.predict(model, X), or bring few rows here with X.toArrow()."
+        )
     if hasattr(X, "collect") or lazy_kind_of(X) is not None or hasattr(X, "read_next_batch"):
         refuse_lazy(X)
     if library in ("pandas", "polars") and not hasattr(X, "columns"):

@@ -34,4 +34,8 @@ def weights(sample_weight: Any, n_rows: int) -> Floats | None:
         raise ValueError(
             "sample_weight is zero for every row: there is nothing to fit. Give at least one row a positive weight."
         )
+    if (
+        weight == 1.0
+    ).all():  # the same as no weights, also for choices that treat repeats and weights differently
+        return None
     return np.require(weight, requirements=["C", "A"])

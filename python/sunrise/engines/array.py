@@ -231,6 +231,19 @@ def loss(
     )
 
 
+def row_losses(
+    cells: Floats, prior: Floats, y: Codes, weight: Floats, parameters: list[Floats], threads: int
+) -> Floats:
+    """Return the log loss of every row under several column weights, each followed by class offsets."""
+    n, n_classes = prior.shape
+    losses = np.empty((len(parameters), n))
+    for own, v in zip(losses, parameters, strict=True):
+        scores = prior + v[len(v) - n_classes :]
+        scores[:, 1:] += cells.reshape(n, n_classes - 1, -1) @ v[: len(v) - n_classes]
+        own[:] = -log_normalise(scores, prior[:1], "log_proba")[0][np.arange(n), y]
+    return losses
+
+
 def curvature(
     cells: Floats, prior: Floats, y: Codes, weight: Floats, columns: Floats, offsets: Floats, threads: int
 ) -> Floats:

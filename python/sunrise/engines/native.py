@@ -39,6 +39,13 @@ def curvature(cells: Floats, *rest: Any) -> Floats:
     return np.asarray(lower + np.tril(lower, -1).T)
 
 
+def row_losses(
+    cells: Floats, prior: Floats, y: Codes, weight: Floats, parameters: list[Floats], threads: int
+) -> Floats:
+    """Return the log loss of every row under several column weights, each followed by class offsets."""
+    return _native.row_losses(cells, prior, y, weight, parameters, threads).reshape(len(parameters), len(y))
+
+
 def _sums(block: Block, support: Support, y: Codes, w: Floats | None, n_classes: int, threads: int) -> Sums:
     """Return the sums of the views, per class and column."""
     if (

@@ -114,9 +114,10 @@ class AlgebraMixin(StreamMixin):
             try:
                 self._remove_statistics(settings, other._model.schema, other.stats_, other._is_decayed)
             except NeverSeenError as error:
+                decayed = " Decay the right model as the left one was decayed." if self._is_decayed else ""
                 raise ValueError(
                     f"The right model cannot be subtracted: {error}. Subtract only models that were merged into the "
-                    "left one, or fitted to some of its rows."
+                    f"left one, or fitted to some of its rows.{decayed}"
                 ) from None
 
     def decay(self, factor: float, prune: float | None = None) -> Self:
@@ -173,6 +174,11 @@ class AlgebraMixin(StreamMixin):
     def _decay_since(self, since: float | None) -> float:
         """Return the share of their weights that rows have kept since the decay factor was `since`."""
         total = self.decay_factor_
+        if total == 0.0:
+            raise ValueError(
+                f"The weights of this {type(self).__name__} have been decayed to 0, so it cannot tell rows of before "
+                "and after. Fit again to forget rows."
+            )
         if since is None:
             if total == 1.0:
                 return 1.0
@@ -182,8 +188,8 @@ class AlgebraMixin(StreamMixin):
             )
         if not isinstance(since, Real) or not 0.0 < float(since) < math.inf or total > float(since):
             raise ValueError(
-                f"since is {since!r}; it must be decay_factor_ at the time when the rows were learned, a number from "
-                f"{total:g} (now) to 1."
+                f"since is {since!r}; it must be decay_factor_ at the time when the rows were learned, a number of at "
+                f"least {total:g}, its present value."
             )
         if total < _SMALLEST_FACTOR:
             raise ValueError(
@@ -207,7 +213,8 @@ class AlgebraMixin(StreamMixin):
         except NeverSeenError as error:
             pruned = " decay may have removed them." if self._is_decayed else ""
             raise ValueError(
-                f"These rows cannot be forgotten: {error}. Forget only rows that were fitted.{pruned}"
+                f"These rows cannot be forgotten: {error}. Forget only rows that were fitted, with cells whose levels "
+                f"suppress() has removed as missing.{pruned}"
             ) from None
         self._set_remaining(settings, schema, remaining, kept)
 

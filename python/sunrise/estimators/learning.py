@@ -30,6 +30,7 @@ from sunrise.inference.em_report import Em, Progress
 from sunrise.inference.folds import weighted_folds
 from sunrise.model.accumulate import RowAccumulator
 from sunrise.model.choice import Choice
+from sunrise.model.compression import MOST_DISTINCT, choose_grids, has_many_values, put_on_grids
 from sunrise.model.given_families import named_family
 from sunrise.model.schema import Schema
 from sunrise.model.settings import Settings
@@ -51,7 +52,15 @@ class LearningMixin(AlgebraMixin, SourceMixin, CalibratingMixin):
     #: True if X may be a source of batches: files, readers, iterators of frames.
     _reads_sources: ClassVar[bool] = True
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        on_bad_rows: str | None = None,
+        checkpoint: Any = None,
+    ) -> Self:
         """Fit the model to rows X with labels y.
 
         Parameters
@@ -62,13 +71,26 @@ class LearningMixin(AlgebraMixin, SourceMixin, CalibratingMixin):
             The labels, or the name of the column of X that holds them.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows. A row of weight k counts as k equal rows; a row of weight 0 is ignored.
+        on_bad_rows : {"error", "skip"} or None, default=None
+            For files: "skip" leaves out rows that cannot be read or have no label, and warns with their number.
+        checkpoint : str, path-like or None, default=None
+            For files: the state of the fit is saved here, and a call with the same arguments resumes a fit that was
+            killed. The file is deleted when the fit has succeeded.
+
+        `NaiveBayes` also takes files and other sources of batches as X: a path, a glob such as "data/*.parquet", a
+        folder, a list of paths, `read_files(...)`, a pyarrow RecordBatchReader, or an iterator or list of frames. Then
+        y and sample_weight are names of columns.
         """
         with self._unchanged_on_failure():
             settings = self._checked_settings()
             if self._reads_sources and (source := source_of(X)) is not None:
                 with closing(source):
-                    self._fit_source(settings, source, y, sample_weight)
+                    self._fit_source(settings, source, y, sample_weight, on_bad_rows, checkpoint)
                 return self
+            if on_bad_rows is not None or checkpoint is not None:
+                raise ValueError(
+                    "on_bad_rows= and checkpoint= are for files, but X is a table. Leave them out."
+                )
             rows = self._read_rows(settings, X, y, sample_weight, fitting=True)
             self.__dict__.pop("_decay", None)
             self._fit_rows(settings, rows, find_duplicates=True)
@@ -91,6 +113,9 @@ class LearningMixin(AlgebraMixin, SourceMixin, CalibratingMixin):
             self._fit_semi_supervised(settings, schema, stats, rows)
             return
         self._set_state(settings, schema, stats, announced)
+        if has_many_values(schema, stats):
+            grids = choose_grids(self._model, MOST_DISTINCT)
+            self._set_state(settings, *put_on_grids(schema, stats, grids), announced)
         if self._calibration_kind() is not None:
             self._recalibrate(settings, rows)
 
@@ -133,8 +158,11 @@ class LearningMixin(AlgebraMixin, SourceMixin, CalibratingMixin):
         """
         with self._unchanged_on_failure():
             if self._reads_sources and (source := source_of(X)) is not None:
+                settings = self._checked_settings()
+                announced = self._announced_classes(classes, settings)
+                self._refuse_fixed_parameters()
                 with closing(source):
-                    self._add_source(source, y, classes, sample_weight)
+                    self._update_from_source(settings, source, y, sample_weight, announced)
             else:
                 self._add_rows(*self._read_batch(X, y, classes, sample_weight))
             self._warn_after_em("partial_fit adds the statistics of labelled rows")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Self
 
 from sunrise.estimators.constraints import COMMON, UNLABELLED, StrOptions
+from sunrise.estimators.exporting import ExportMixin
 from sunrise.estimators.fitted_attribute import FittedAttribute
 from sunrise.estimators.generative import GenerativeMixin
 from sunrise.estimators.given_parameters import given_parameters
@@ -19,7 +20,9 @@ from sunrise.model.settings import Settings
 from sunrise.statistics.model import Stats
 
 
-class NaiveBayes(GenerativeMixin, PrivacyMixin, ReliabilityMixin, WordsMixin, SummaryMixin, SavingMixin):
+class NaiveBayes(
+    GenerativeMixin, PrivacyMixin, ReliabilityMixin, WordsMixin, ExportMixin, SummaryMixin, SavingMixin
+):
     """Naive Bayes for tables with columns of different types: numbers, counts, booleans, categories and text.
 
     X may be a pandas, polars or pyarrow table, any object with the Arrow PyCapsule interface, a dict of columns, an

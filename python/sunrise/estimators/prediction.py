@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from os import PathLike
 from typing import Any, ClassVar, NoReturn
 
 import numpy as np
@@ -20,14 +21,16 @@ from sunrise.data.labels import encode_labels, is_name, label_column
 from sunrise.data.weights import weights
 from sunrise.engines import array
 from sunrise.estimators.base import Estimator
+from sunrise.estimators.source_predict import predict_to_file
 from sunrise.families.readers import Unusable
 from sunrise.inference.explain import Explanation
 from sunrise.inference.linear_form import LinearForm
 from sunrise.model.encode_rows import count_unusable, encode_rows
 from sunrise.model.fitted import FittedModel
 from sunrise.model.score import score_rows
-from sunrise.streams.predictions import lazy_predictions, score_accuracy, score_source
-from sunrise.streams.source import source_of
+from sunrise.streams.lazy_predictions import lazy_predictions, score_accuracy, score_source
+from sunrise.streams.relation import Relation
+from sunrise.streams.source import Source, source_of
 
 
 class PredictionMixin(ClassifierMixin, Estimator):  # type: ignore[misc]
@@ -38,11 +41,15 @@ class PredictionMixin(ClassifierMixin, Estimator):  # type: ignore[misc]
     #: False if tables have to be checked before they are read, so that no record is read without a table.
     _reads_records: ClassVar[bool] = True
 
-    def predict(self, X: Any, as_frame: bool = False) -> Any:
+    def predict(self, X: Any, as_frame: bool = False, *, to: Any = None) -> Any:
         """Return the most probable class of every row; of equally probable classes, the first in `classes_`.
 
-        With `as_frame=True` the result is a frame of the same library as X.
+        With `as_frame=True` the result is a frame of the same library as X. If X is a path, a glob or another source of
+        batches, `to` is the file (Parquet, Arrow, CSV, TSV or JSON lines) to which the classes are written, batch by
+        batch; the result is the number of rows.
         """
+        if to is not None or _is_written(X):
+            return predict_to_file(self, X, to, None)
         if as_frame and (frame := self._lazy_frame(X, "predict")) is not None:
             return frame
         codes = self._score(X, None)  # before `classes_` is read: NotFittedError, not AttributeError
@@ -52,8 +59,14 @@ class PredictionMixin(ClassifierMixin, Estimator):  # type: ignore[misc]
         name = self._model.schema.label
         return write.frame_like(X, {"class" if name is None else name: predicted})
 
-    def predict_proba(self, X: Any, as_frame: bool = False) -> Any:
-        """Return the probability of every class for every row, in the order of `classes_`."""
+    def predict_proba(self, X: Any, as_frame: bool = False, *, to: Any = None) -> Any:
+        """Return the probability of every class for every row, in the order of `classes_`.
+
+        As in `predict`, `to` is a file for the predictions of files: the predicted class, and one column of
+        probabilities for each class.
+        """
+        if to is not None or _is_written(X):
+            return predict_to_file(self, X, to, "proba")
         return self._class_columns(X, "proba", as_frame)
 
     def predict_log_proba(self, X: Any, as_frame: bool = False) -> Any:
@@ -225,3 +238,8 @@ class PredictionMixin(ClassifierMixin, Estimator):  # type: ignore[misc]
         """
         self._require_fitted()
         return LinearForm.of(self._model, self._columns(), self._read_table)
+
+
+def _is_written(X: Any) -> bool:
+    """True if predictions go to a file: those of files, whose number is unknown; those of lazy tables are returned."""
+    return isinstance(X, str | PathLike) or (isinstance(X, Source) and not isinstance(X, Relation))

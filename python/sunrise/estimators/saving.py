@@ -7,7 +7,10 @@ from typing import Any, Self
 
 import numpy as np
 
-from sunrise.estimators.base import ESTIMATORS, FITTED_STATE, Estimator
+from sunrise.data.kept_rows import KeptRows
+from sunrise.estimators.base import ESTIMATORS, Estimator
+from sunrise.inference.em_report import Em
+from sunrise.inference.scores import LooScore
 from sunrise.model.calibration_weights import Calibration
 from sunrise.model.fitted import FittedModel
 from sunrise.model.settings import Settings
@@ -27,8 +30,18 @@ from sunrise.store.values import CannotSaveError, Reader, Writer
 
 __all__ = ["load"]
 
-#: Fitted attributes that are stored under their own names.
-_ATTRIBUTES = tuple(name for name in FITTED_STATE if name not in ("stats_", "classes_", "_model"))
+#: Fitted attributes that are stored under their own names, and their types.
+_ATTRIBUTES: dict[str, Any] = {
+    "_announced": np.ndarray | None,
+    "_kept": KeptRows,
+    "_decay": float,
+    "n_features_in_": int,
+    "feature_names_in_": np.ndarray,
+    "_fixed": bool,
+    "loo_score_": LooScore,
+    "em_": Em,
+    "selected_": np.ndarray,
+}
 
 
 class SavingMixin(Estimator):
@@ -107,12 +120,20 @@ def _cannot_save(who: str, error: CannotSaveError) -> TypeError:
     )
 
 
-def load(source: Any) -> Any:
+def load(source: Any, *, mmap: bool = False) -> Any:
     """Load a model from a file that `model.save` has written.
 
-    The file is memory-mapped, and its checksum is verified. It contains no code: loading a file from a stranger is
-    safe. `source` is a path, or the bytes of a file. Raises `ModelFileError` for a file that is damaged, truncated,
-    not a model file, or written by a newer version with features that this version lacks.
+    The checksum is verified. The file contains no code: loading a file from a stranger is safe. Raises
+    `ModelFileError` for a file that is damaged, truncated, not a model file, or written by a newer version with
+    features that this version lacks.
+
+    Parameters
+    ----------
+    source : str, path-like or bytes
+        The file, or its bytes.
+    mmap : bool, default=False
+        True maps the file into memory instead of reading it, so that processes share it. The file must then not be
+        overwritten in place while the model is used (`save` replaces files, which is safe; `cp` overwrites them).
 
     >>> import sunrise as sr
     >>> sr.load(b"not a model")
@@ -120,7 +141,7 @@ def load(source: Any) -> Any:
         ...
     sunrise.store.errors.ModelFileError: This is not a Sunrise model file. Model files are written by model.save().
     """
-    data = read_bytes(source)
+    data = read_bytes(source, mmap)
     try:
         return _read_model(*open_parts(unpack(data), "model"))
     except ModelFileError:
@@ -139,7 +160,9 @@ def _read_model(parts: dict[str, Any], reader: Reader) -> Any:
             f"The model file holds a {str(name)[:100]!r}, which is not known here. Import the module that defines this "
             "estimator, then load again."
         )
-    known, given, attributes = cls._get_param_names(), parts["arguments"], parts["attributes"]
+    known, given, attributes = cls._get_param_names(), parts.get("arguments"), parts.get("attributes")
+    if not isinstance(given, dict) or not isinstance(attributes, dict):
+        raise ModelFileError("The model file lacks its arguments or its attributes.")
     estimator = cls(**{key: reader.read(value) for key, value in given.items() if key in known})
     schema = read_schema(parts.get("schema"), reader)
     stats = read_stats(parts.get("stats"), reader, schema)
@@ -150,8 +173,16 @@ def _read_model(parts: dict[str, Any], reader: Reader) -> Any:
     if calibration is not None and calibration.weights.shape != (len(schema.names),):
         raise ModelFileError("The calibration of the model file does not fit its columns.")
     own = {key: reader.read(value) for key, value in attributes.items() if key in _ATTRIBUTES}
-    if type(own.get("n_features_in_")) is not int or own["n_features_in_"] != len(schema.names):
+    for key, value in own.items():
+        if not isinstance(value, _ATTRIBUTES[key]):
+            raise ModelFileError(f"The model file holds a wrong value of {key!r}.")
+    if own.get("n_features_in_") != len(schema.names):
         raise ModelFileError("The number of columns in the model file does not fit its schema.")
-    model = FittedModel.deferred(settings, schema, stats, classes, prior, calibration)
+    known_labels = classes.tolist()
+    if len(set(known_labels)) < len(known_labels) or not set(stats.classes.tolist()) <= set(known_labels):
+        raise ModelFileError("The classes of the model file do not fit its statistics.")
+    if prior is not None and np.shape(np.asarray(prior, float)) != classes.shape:
+        raise ModelFileError("The class prior of the model file does not fit its classes.")
+    model = FittedModel.deferred(ModelFileError, settings, schema, stats, classes, prior, calibration)
     estimator.__dict__.update(own, stats_=stats, classes_=np.asarray(classes), _model=model)
     return estimator

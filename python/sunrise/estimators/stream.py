@@ -41,7 +41,13 @@ class StreamMixin(Estimator):
 
     _kept: KeptRows
 
-    def _fit_rows(self, settings: Settings, rows: TrainingRows, announced: Labels | None = None) -> None:
+    def _fit_rows(
+        self,
+        settings: Settings,
+        rows: TrainingRows,
+        announced: Labels | None = None,
+        find_duplicates: bool = False,
+    ) -> None:
         """Fit the model to rows that have been read."""
         raise NotImplementedError
 

@@ -73,6 +73,16 @@ class KeepsValues(Family):
         family = super().select_columns(columns)
         return family.with_settings(compressed=tuple(self.compressed[j] for j in columns if self.compressed))
 
+    def fixed_widths(self, j: int, n_classes: int) -> tuple[float, ...] | float:
+        """Bandwidths that `compress` has fixed for column j; 0 if there are none.
+
+        Their mean if they differ by class and the number of classes has changed.
+        """
+        own = self.compressed[j] if self.compressed else None
+        if own is None or not own.widths:
+            return 0.0
+        return own.widths if len(own.widths) in (1, n_classes) else sum(own.widths) / len(own.widths)
+
     def kept(self, stats: Values, j: int) -> str:
         """What the model keeps of column j, for people."""
         n, own = int(stats.sizes[:, j].sum()), self.compressed[j] if self.compressed else None

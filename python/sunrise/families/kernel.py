@@ -19,7 +19,7 @@ from sunrise.forms.kernel_density import Density, Sums, integration_points
 from sunrise.forms.kernel_draws import DrawnDensities
 from sunrise.forms.kernel_removal import KernelRemoval
 from sunrise.forms.pointwise import Pointwise
-from sunrise.numerics.bandwidth import bandwidth, given_bandwidth
+from sunrise.numerics.bandwidth import bandwidth, given_bandwidth, silverman_of_runs
 from sunrise.statistics.bounds import Bounds
 from sunrise.statistics.empirical import Values
 from sunrise.statistics.grids import EvenGrid, Grid, Lattice, given_grid, split_error
@@ -220,9 +220,11 @@ class Kernel(Candidate, KeepsValues):
         """Bandwidths of every class and column."""
         shape = scaled.rows.shape
         if isinstance(self.bandwidth, str):
-            width = np.ones(shape)
+            width, known = np.ones(shape), np.full(shape[::-1], np.nan)
+            if self.bandwidth == "silverman":
+                known = silverman_of_runs(scaled.x, scaled.weight, scaled.offsets).reshape(shape[::-1])
             for j in np.flatnonzero(scaled.known).tolist():
-                width[:, j] = self._fixed_bandwidths(j, shape[0]) or self._bandwidths_by_rule(scaled, j)
+                width[:, j] = self.fixed_widths(j, shape[0]) or self._bandwidths_by_rule(scaled, j, known[j])
         else:
             width = np.array(np.broadcast_to(self.bandwidth, shape), dtype=float)
         steps = [0.0 if grid is None else grid.step for grid in self.grids]
@@ -233,26 +235,16 @@ class Kernel(Candidate, KeepsValues):
             width = np.minimum(width, 2.0 * self.bounds.span)
         return width
 
-    def _fixed_bandwidths(self, j: int, n_classes: int) -> tuple[float, ...] | float:
-        """Bandwidths that `compress` has fixed; 0 if there are none.
-
-        Their mean if they differ by class and the number of classes has changed.
-        """
-        own = self.compressed[j] if self.compressed else None
-        if own is None or not own.widths:
-            return 0.0
-        return own.widths if len(own.widths) in (1, n_classes) else sum(own.widths) / len(own.widths)
-
-    def _bandwidths_by_rule(self, scaled: Values, j: int) -> Floats:
-        """Bandwidths of the classes of a column by the rule that `bandwidth` names."""
+    def _bandwidths_by_rule(self, scaled: Values, j: int, width: Floats) -> Floats:
+        """Bandwidths of the classes of a column by the rule that `bandwidth` names; those in `width` are known."""
 
         def column() -> tuple[Floats, Floats]:
             run = scaled.column(j)
             return run.x, run.observed_weight
 
-        width = np.array(
-            [bandwidth(self.bandwidth, run.x, run.observed_weight, column) for run in scaled.of_column(j)]
-        )
+        for c in np.flatnonzero(np.isnan(width)).tolist():
+            run = scaled.run(c, j)
+            width[c] = bandwidth(self.bandwidth, run.x, run.observed_weight, column)
         return (
             np.full_like(width, np.average(width, weights=scaled.observed_weight[:, j]))
             if self.shared_bandwidth

@@ -17,13 +17,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sunrise import engines
 from sunrise._common.arrays import Codes, Floats, Mask, Positions
 from sunrise.inference.column_weights import ColumnWeights
 from sunrise.inference.folds import N_FOLDS
 from sunrise.inference.held_out import HeldOut
 from sunrise.inference.leave_one_out import LeaveOneOut
-from sunrise.inference.score_blocks import usable_rows
+from sunrise.inference.score_blocks import log_probabilities, usable_rows
 from sunrise.inference.scores import LooScore, accuracy_and_loss
 from sunrise.inference.temperature import Temperature, Uncalibrated
 from sunrise.model.calibration_weights import Calibration
@@ -62,11 +61,14 @@ def calibrate(rows: LeaveOneOut, kind: str | None, fold: Codes, learn_rest: Lear
     `fold` is the fold of every row. If `learn_rest` is None, the leave-one-out scores of the full model are used.
     """
     kind_of_objective = _OBJECTIVES[kind]
-    use = _sample(usable_rows(rows), kind_of_objective.most_rows(rows))
-    model = rows.model
+    model, usable = rows.model, usable_rows(rows)
+    left_out = int((rows.is_only_row_of_class & (rows.fitted_weight > 0)).sum())
+    use = _sample(usable, kind_of_objective.most_rows(rows))
     if len(use) == 0 or len(model.classes) < 2 or not model.parts:
         plain = Calibration.none(kind, model.schema.names, model.classes) if kind else None
         return Calibrated(plain, rows.score(rows.log_proba()))
+    if len(use) < len(usable):  # no other rows are scored
+        rows, fold, use = rows.select_rows(use), fold[use], np.arange(len(use))
     use = use[np.argsort(fold[use], kind="stable")]
     objective = kind_of_objective.of(rows, use)
     v = objective.solve(objective.grid[0])
@@ -77,7 +79,6 @@ def calibrate(rows: LeaveOneOut, kind: str | None, fold: Codes, learn_rest: Lear
     else:
         trials = _learn_folds(objective, learn_rest, np.unique(fold[use]).tolist(), v)
         method = f"{N_FOLDS} folds"
-    left_out = int((rows.is_only_row_of_class & (rows.fitted_weight > 0)).sum())
     best, score = _judge(trials, left_out, method)
     if best:
         v = objective.solve(objective.grid[best], v)
@@ -100,15 +101,13 @@ class _Trial:
 
     def losses(self) -> Floats:
         """Return the log loss of every row under the class frequencies, strengths x rows."""
-        objective, i = self.objective, np.arange(len(self.objective.y))
-        losses = np.full((len(self.parameters), len(i)), np.inf)
-        known: dict[int, Floats] = {}
-        for k, v in enumerate(self.parameters):
-            if self.wanted is None or self.wanted[k]:
-                if id(v) not in known:
-                    log_p = _normalised(objective.scores(v) + objective.prior)
-                    known[id(v)] = -log_p[i, objective.y]
-                losses[k] = known[id(v)]
+        losses = np.full((len(self.parameters), len(self.objective.y)), np.inf)
+        tried = [k for k in range(len(losses)) if self.wanted is None or self.wanted[k]]
+        # Strengths of wide tables have the same parameters.
+        distinct = {id(self.parameters[k]): self.parameters[k] for k in tried}
+        positions = {key: at for at, key in enumerate(distinct)}
+        known = self.objective.row_losses(list(distinct.values()))
+        losses[tried] = known[[positions[id(self.parameters[k])] for k in tried]]
         return losses
 
     def promising(self) -> Mask:
@@ -128,7 +127,7 @@ class _Trial:
 
     def log_proba(self, strength: int) -> Floats:
         """Return the predictions under the class prior of the model, rows x classes."""
-        return _normalised(self.log_prior + self.objective.scores(self.parameters[strength]))
+        return log_probabilities(self.log_prior + self.objective.scores(self.parameters[strength]))
 
 
 def _cross_fit(rows: LeaveOneOut, use: Positions, objective: Any, fold: Codes, v: Floats) -> list[_Trial]:
@@ -194,7 +193,7 @@ def _best_strength(losses: list[Floats], weights: list[Floats]) -> int:
     """
     loss, weight = np.concatenate(losses, axis=1), np.concatenate(weights)
     share = weight / weight.sum()
-    means = loss @ share
+    means = (loss * share).sum(axis=1)
     best = int(np.argmin(means))
     if _excess(loss[0] - loss[best], share) <= 1.0:
         return 0
@@ -204,8 +203,8 @@ def _best_strength(losses: list[Floats], weights: list[Floats]) -> int:
 
 def _excess(difference: Floats, share: Floats) -> float:
     """Return the mean of the differences in standard errors."""
-    mean = float(difference @ share)
-    error = float(np.sqrt((difference - mean) ** 2 @ share**2))
+    mean = float((difference * share).sum())
+    error = float(np.sqrt((((difference - mean) * share) ** 2).sum()))
     return mean / error if error > 0 else 0.0
 
 
@@ -218,8 +217,3 @@ def _sample(use: Positions, most: int) -> Positions:
 
 def _sample_weight(rows: LeaveOneOut, use: Positions) -> Floats:
     return np.ones(len(use)) if rows.weight is None else rows.weight[use]
-
-
-def _normalised(scores: Floats) -> Floats:
-    fallback = np.zeros(scores.shape[1])  # scores are finite
-    return np.asarray(engines.current().log_normalise(np.ascontiguousarray(scores), fallback, "log_proba")[0])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, NoReturn
+from typing import Any, NoReturn, Self
 
 import numpy as np
 
@@ -60,6 +60,11 @@ class LeftOutBlocks:
     def _is_removable(self) -> Mask:
         """Mask of the rows that are in the statistics, and whose class has other rows."""
         return np.asarray((self.fitted_weight > 0) & ~self.is_only_row_of_class)
+
+    def select_rows(self, rows: Positions) -> Self:
+        """Return some of the training rows, of the same model."""
+        weight = None if self.weight is None else self.weight[rows]
+        return type(self)(self.model, self.batch.select_rows(rows), self.y[rows], weight)
 
     def _own_class_scores(self, k: int) -> Floats:
         """Return the scores of block k for the class of every row, without the row; NaN if a new estimate is needed."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from sunrise import engines
 from sunrise._common.arrays import Floats, Positions
 from sunrise.inference.leave_one_out import LeaveOneOut
 
@@ -61,6 +62,12 @@ def column_scores(rows: LeaveOneOut, use: Positions) -> Floats:
             np.subtract(cells[:, 1:], cells[:, :1], out=scores[here, :, first : first + n])
         first += n
     return scores
+
+
+def log_probabilities(scores: Floats) -> Floats:
+    """Return log-probabilities from finite joint log scores, rows x classes."""
+    fallback = np.zeros(scores.shape[1])
+    return np.asarray(engines.current().log_normalise(np.ascontiguousarray(scores), fallback, "log_proba")[0])
 
 
 def block_scores(rows: LeaveOneOut, k: int, use: Positions) -> Floats:

@@ -17,7 +17,13 @@ from sunrise._common.arrays import Codes, Floats, Mask, Positions
 from sunrise.inference.column_weights import OFFSET_PENALTY
 from sunrise.inference.leave_one_out import LeaveOneOut
 from sunrise.inference.optimise import minimise
-from sunrise.inference.score_blocks import block_scores, log_frequencies, score_unit, usable_rows
+from sunrise.inference.score_blocks import (
+    block_scores,
+    log_frequencies,
+    log_probabilities,
+    score_unit,
+    usable_rows,
+)
 from sunrise.model.calibration_weights import Calibration
 from sunrise.numerics.special import log
 
@@ -25,8 +31,8 @@ from sunrise.numerics.special import log
 MOST_ROWS, MOST_ROWS_PER_CLASS = 4096, 200
 #: Number of rows on which starting points are compared.
 START_ROWS = 256
-#: Relative tolerances of the minimisation, and of starting points.
-TOLERANCE, START_TOLERANCE = 1e-10, 1e-5
+#: Relative tolerances of the minimisation, of parameters that only score a fold, and of starting points.
+TOLERANCE, FOLD_TOLERANCE, START_TOLERANCE = 1e-10, 1e-6, 1e-5
 #: Penalty factor of (t - 1)^2 and of squared exponents.
 WEIGHT_PENALTY = 0.1
 
@@ -97,6 +103,14 @@ class Temperature:
     def _n(self) -> float:
         return float(self.weight.sum())
 
+    def row_losses(self, parameters: list[Floats]) -> Floats:
+        """Return the log loss of every row under several parameters, parameters x rows."""
+        losses = np.empty((len(parameters), len(self.y)))
+        for own, v in zip(losses, parameters, strict=True):
+            log_p = log_probabilities(self.scores(v) + self.prior)
+            own[:] = -log_p[np.arange(len(self.y)), self.y]
+        return losses
+
     def scores(self, v: Floats) -> Floats:
         """Return the weighted scores plus offsets, rows x classes, without the class prior."""
         scores = np.tile(v[self.n_weights :], (len(self.y), 1))
@@ -106,13 +120,16 @@ class Temperature:
     def solve(
         self, strengths: None = None, start: Floats | None = None, tolerance: float = TOLERANCE
     ) -> Floats:
-        """Return the parameters that minimise the penalised loss.
+        """Return the parameters that minimise the penalised loss."""
+        return self._not_worse(self._fit_offsets(start, tolerance))
+
+    def _not_worse(self, v: Floats) -> Floats:
+        """Return fitted parameters, or a scale alone if the accuracy falls.
 
         A few rows with extreme scores can make t so small that the class prior overrules the columns. If the accuracy
         falls by more than a standard error, the temperature also acts on the class prior, and no other offsets are
         fitted, so that every row keeps its most probable class.
         """
-        v = self._fit_offsets(start, tolerance)
         plain, fitted = (self.log_frequency + self.scores(u) for u in (np.zeros_like(v), v))
         gain = ((fitted.argmax(axis=1) == self.y) * 1.0 - (plain.argmax(axis=1) == self.y)) * self.weight
         return self._fit_scale() if gain.sum() < -np.sqrt((gain**2).sum()) else v
@@ -151,9 +168,13 @@ class Temperature:
         return [self.solve()]
 
     def cross_fit(self, parts: list[slice], v: Floats) -> list[list[Floats]]:
-        """Return the parameters without each part of the rows; each fit starts from the parameters v of all rows."""
-        everywhere = np.arange(len(self.y))
-        return [[self.select_rows(np.delete(everywhere, part)).solve(start=v)] for part in parts]
+        """Return the parameters without each part of the rows.
+
+        Each fit starts from the parameters v and the Hessian of all rows.
+        """
+        everywhere, hessian = np.arange(len(self.y)), self._hessian(v)
+        rests = [self.select_rows(np.delete(everywhere, part)) for part in parts]
+        return [[rest._not_worse(rest._minimise(v, FOLD_TOLERANCE, hessian))] for rest in rests]
 
     def calibration(self, rows: LeaveOneOut, v: Floats, strengths: None) -> Calibration:
         """Return the calibration with these parameters."""
@@ -232,13 +253,13 @@ class Temperature:
         is_positive = np.linalg.eigvalsh(full)[0] > 1e-3 * np.linalg.eigvalsh(gauss_newton)[0]
         return np.asarray(jacobian.T @ (full if is_positive else gauss_newton) @ jacobian)
 
-    def _minimise(self, start: Floats, tolerance: float) -> Floats:
-        """Return the local minimum that a descent from `start` reaches."""
+    def _minimise(self, start: Floats, tolerance: float, hessian: Floats | None = None) -> Floats:
+        """Return the local minimum that a descent from `start`, with this first Hessian, reaches."""
         n_joint = len(self.lengths)
         free = np.where(self.has_offset, np.inf, 0.0)
         low = np.concatenate([[-30.0], np.full(n_joint, -3.0), -free])
         high = np.concatenate([[10.0], np.full(n_joint, 3.0), free])
-        return minimise(self._objective, self._hessian, start, (low, high), tolerance)
+        return minimise(self._objective, self._hessian, start, (low, high), tolerance, hessian)
 
 
 class Uncalibrated(Temperature):
@@ -254,3 +275,7 @@ class Uncalibrated(Temperature):
     ) -> Floats:
         """Return the parameters of plain naive Bayes."""
         return np.zeros(1 + len(self.lengths) + len(self.has_offset))
+
+    def cross_fit(self, parts: list[slice], v: Floats) -> list[list[Floats]]:
+        """Return the parameters of plain naive Bayes for every part."""
+        return [[v] for _ in parts]

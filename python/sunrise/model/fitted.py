@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import operator
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -81,21 +82,27 @@ class FittedModel:
         self.supports = tuple(part.family.support for part in self.parts)
 
     @classmethod
-    def deferred(cls, *arguments: Any) -> FittedModel:
-        """Return a model that is derived when it is first used: a model file is loaded before its arrays are read."""
+    def deferred(cls, failure: Callable[[str], Exception], *arguments: Any) -> FittedModel:
+        """Return a model that is derived when it is first used: a model file is loaded before its arrays are read.
+
+        `failure` makes the exception that is raised if the model cannot be derived.
+        """
         self = cls.__new__(cls)
-        self.__dict__["_arguments"] = arguments
+        self.__dict__.update(_arguments=arguments, _failure=failure)
         return self
 
     def __getattr__(self, name: str) -> Any:
-        arguments = self.__dict__.pop("_arguments", None)
-        if arguments is None:
+        before = dict(self.__dict__)
+        if "_arguments" not in before:
             raise AttributeError(name)
+        self.__dict__.clear()
         try:
-            self.__init__(*arguments)  # type: ignore[misc]
-        except BaseException:
+            self.__init__(*before["_arguments"])  # type: ignore[misc]
+        except BaseException as error:
             self.__dict__.clear()
-            self.__dict__["_arguments"] = arguments
+            self.__dict__.update(before)
+            if isinstance(error, Exception) and "_failure" in before:
+                raise before["_failure"](f"The model file is not valid: {str(error)[:200]}") from error
             raise
         return getattr(self, name)
 

@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 
 from sunrise import _native
-from sunrise._common.arrays import Floats
+from sunrise._common.arrays import Floats, Integers
 from sunrise._common.threads import threads
+from sunrise.numerics.special import weighted_sum
 
 #: Number of grid cells of the improved Sheather-Jones rule, and the relative margin of the grid on each side.
 _CELLS, _MARGIN = 4096, 0.1
@@ -23,8 +24,8 @@ _CELLS, _MARGIN = 4096, 0.1
 def deviation(x: Floats, w: Floats) -> float:
     """Weighted standard deviation with denominator n - 1."""
     n = w.sum()
-    mean = w @ x / n
-    return math.sqrt(float(w @ (x - mean) ** 2) / max(n - 1.0, 0.5 * n))
+    mean = weighted_sum(w, x) / n
+    return math.sqrt(float(weighted_sum(w, np.square(x - mean))) / max(n - 1.0, 0.5 * n))
 
 
 def quantile(x: Floats, w: Floats, probability: float) -> float:
@@ -33,17 +34,25 @@ def quantile(x: Floats, w: Floats, probability: float) -> float:
     >>> quantile(np.array([1.0, 2.0, 4.0]), np.array([1.0, 2.0, 1.0]), 0.75)
     2.5
     """
-    cumulative = np.cumsum(w)
-    rank = probability * max(cumulative[-1] - 1.0, 0.0)
-    whole = math.floor(rank + 1e-9)
-    low, high = (
-        x[min(int(np.searchsorted(cumulative, k, side="right")), len(x) - 1)] for k in (whole, whole + 1)
-    )
-    return float(low + max(rank - whole, 0.0) * (high - low))
+    return _quantiles(x, w, (probability,))[0]
 
 
-def _quartiles(x: Floats, w: Floats) -> tuple[float, float]:
-    return quantile(x, w, 0.25), quantile(x, w, 0.75)
+def _quantiles(x: Floats, w: Floats, probabilities: tuple[float, ...]) -> list[float]:
+    """Return several weighted quantiles: one sum and one search serve all of them."""
+    cumulative = w.cumsum()
+    last = max(float(cumulative[-1]) - 1.0, 0.0)
+    ranks = [probability * last for probability in probabilities]
+    wholes = [math.floor(rank + 1e-9) for rank in ranks]
+    at = cumulative.searchsorted([k for whole in wholes for k in (whole, whole + 1)], side="right")
+    values = x[np.minimum(at, len(x) - 1)].tolist()
+    return [
+        low + max(rank - whole, 0.0) * (high - low)
+        for rank, whole, low, high in zip(ranks, wholes, values[::2], values[1::2], strict=True)
+    ]
+
+
+def _quartiles(x: Floats, w: Floats) -> list[float]:
+    return _quantiles(x, w, (0.25, 0.75))
 
 
 def robust_deviation(x: Floats, w: Floats) -> float:
@@ -61,6 +70,40 @@ def sqrt(x: Floats, w: Floats) -> float:
 def silverman(x: Floats, w: Floats) -> float:
     """Silverman's rule: 0.9 min(sd, interquartile range / 1.34) n^(-1/5)."""
     return float(0.9 * robust_deviation(x, w) * w.sum() ** -0.2)
+
+
+def silverman_of_runs(x: Floats, w: Floats, offsets: Integers) -> Floats:
+    """Return the bandwidths by Silverman's rule of many samples, one after the other in x from each offset to the next.
+
+    NaN for a sample of fewer than two values, and for all if a weight is no whole number.
+    """
+    widths, sizes = np.full(len(offsets) - 1, np.nan), np.diff(offsets)
+    some = np.flatnonzero(sizes > 0)
+    if not len(some) or (w != np.rint(w)).any():  # sums of whole numbers are exact
+        return widths
+    starts, ends, sizes = offsets[some], offsets[some + 1], sizes[some]
+    low, high = x[starts], x[ends - 1]
+    half = np.where(sizes > 1, 0.5 * high - 0.5 * low, 1.0)
+    unit = (0.5 * x - np.repeat(0.5 * low, sizes)) / np.repeat(half, sizes)
+    cumulative, n = np.cumsum(w), np.add.reduceat(w, starts)
+    before = cumulative[starts] - w[starts]
+    mean = np.add.reduceat(w * unit, starts) / n
+    squares = np.add.reduceat(w * np.square(unit - np.repeat(mean, sizes)), starts)
+    deviations = np.sqrt(squares / np.maximum(n - 1.0, 0.5 * n))
+    quartiles = []
+    for probability in (0.25, 0.75):
+        rank = probability * np.maximum(n - 1.0, 0.0)
+        whole = np.floor(rank + 1e-9)
+        a, b = (
+            unit[np.minimum(np.searchsorted(cumulative, before + k, side="right"), ends - 1)]
+            for k in (whole, whole + 1.0)
+        )
+        quartiles.append(a + np.maximum(rank - whole, 0.0) * (b - a))
+    between = quartiles[1] - quartiles[0]
+    robust = np.where(between > 0.0, np.minimum(deviations, between / 1.34), deviations)
+    least = np.maximum(2.0**-50 * np.maximum(np.abs(low), np.abs(high)), 1e-300)
+    widths[some] = np.where(sizes > 1, np.maximum(2.0 * half * 0.9 * robust * n**-0.2, least), np.nan)
+    return widths
 
 
 def scott(x: Floats, w: Floats) -> float:

@@ -10,6 +10,8 @@ from sunrise._common.lazy import special
 #: Coefficients c_k of log x - digamma(x) = 1 / 2x + sum_k c_k / x^(2k), and those of minus its derivative.
 _DIGAMMA_SERIES = np.array([1 / 12, -1 / 120, 1 / 252, -1 / 240, 1 / 132, -691 / 32760, 1 / 12])
 _TRIGAMMA_SERIES = _DIGAMMA_SERIES * np.arange(2, 16, 2)
+#: Number of cells up to which a matrix product takes one thread.
+_SMALL_PRODUCT = 1 << 13
 
 
 def log(x: Floats) -> Floats:
@@ -21,6 +23,19 @@ def log(x: Floats) -> Floats:
 def times_log(count: Floats, log_p: Floats) -> Floats:
     """count * log_p, with 0 * log 0 = 0."""
     return np.where(count == 0, 0.0, count * np.where(count == 0, 0.0, log_p))
+
+
+def weighted_sum(weight: Floats, x: Floats) -> Floats:
+    """Return the sum of weight * x over the first axis, on one thread.
+
+    The matrix products of NumPy start threads for large arrays, which then wait beside those of this package.
+
+    >>> weighted_sum(np.array([1.0, 2.0]), np.array([[3.0, 4.0], [5.0, 6.0]]))
+    array([13., 16.])
+    """
+    if x.size <= _SMALL_PRODUCT:
+        return np.asarray(weight @ x)
+    return np.asarray((weight.reshape(-1, *[1] * (x.ndim - 1)) * x).sum(axis=0))
 
 
 def digamma_lag(x: Floats) -> tuple[Floats, Floats]:
@@ -64,7 +79,7 @@ def _trigamma(x: Floats) -> Floats:
 
 
 #: Coefficients c_k of log gamma(x) = (x - 1/2) log x - x + log(2 pi) / 2 + sum_k c_k / x^(2k - 1).
-_STIRLING = np.array([1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 156])
+STIRLING = np.array([1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 156])
 
 
 def log_rising(a: Floats, n: Floats) -> Floats:
@@ -78,8 +93,8 @@ def log_rising(a: Floats, n: Floats) -> Floats:
     """
     far = np.maximum(a, 20.0)
     low, high = 1.0 / far, 1.0 / (far + n)
-    rest = high * np.polynomial.polynomial.polyval(high * high, _STIRLING)
-    rest = rest - low * np.polynomial.polynomial.polyval(low * low, _STIRLING)
+    rest = high * np.polynomial.polynomial.polyval(high * high, STIRLING)
+    rest = rest - low * np.polynomial.polynomial.polyval(low * low, STIRLING)
     large = n * np.log(far) + ((far + n - 0.5) * np.log1p(n / far) - n) + rest
     near = np.minimum(a, 20.0)
     with np.errstate(invalid="ignore"):  # a = 0 and n = 0: inf - inf

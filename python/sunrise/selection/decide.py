@@ -18,6 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sunrise._common.arrays import Floats, Mask
+from sunrise.numerics.special import weighted_sum
 
 #: Standard errors: below the best score of the class; above the class prior; below the best density.
 OF_CLASS, ABOVE_PRIOR, OF_DENSITY = 0.5, 2.0, 1.0
@@ -43,7 +44,7 @@ def decide(
     gain, error = mean_and_error(of_class - prior[:, None], weight)
     informative = bool((gain > ABOVE_PRIOR * error + _ROUNDING).any())
     kept = within(of_class, gain, weight, OF_CLASS) if informative else np.ones(len(names), bool)
-    density = weight @ of_cell / weight.sum()
+    density = weighted_sum(weight, of_cell) / weight.sum()
     density = np.where(kept & ~np.isnan(density), density, -np.inf)
     scores, means = (of_class, gain) if informative else (of_cell, density)
     plausible = within(scores, means, weight, PLAUSIBLE)
@@ -65,8 +66,8 @@ def decide(
 def mean_and_error(scores: Floats, weight: Floats) -> tuple[Floats, Floats]:
     """Return the means of scores over the rows and their standard errors; a row of weight k counts as k rows."""
     total = weight.sum()
-    mean = weight @ scores / total
-    error = np.sqrt(weight @ np.square(scores - mean)) / total
+    mean = weighted_sum(weight, scores) / total
+    error = np.sqrt(weighted_sum(weight, np.square(scores - mean))) / total
     return np.asarray(mean), np.where(np.isfinite(error), error, 0.0)
 
 

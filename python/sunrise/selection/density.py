@@ -21,7 +21,7 @@ from sunrise.numerics.special import log_sum_exp
 _MOST_PLACES = 6
 #: Number of values of a column whose probability is integrated: the most frequent ones.
 _MOST_VALUES = 64
-#: Log densities that differ by less than this within a gap are averaged over three points, others over _FINE points.
+#: A value whose log densities differ by less than this within its gap is averaged over three points, others over _FINE.
 _SMOOTH, _FINE = 0.3, 21
 #: Middle half of the values in gaps, above which the density is taken as constant within a gap.
 _WIDE = 50.0
@@ -71,12 +71,17 @@ def lattice_terms(
     if not own_values:
         return terms
     values = np.full((max(map(len, own_values.values())), x.shape[1]), np.nan)
+    occurs = np.zeros((len(values), int(y.max(initial=0)) + 1, x.shape[1]), bool)
+    places = {}
     for j, own in own_values.items():
         values[: len(own), j] = own
-    table = _terms_of_values(family, form, values, np.where(gaps > 0, gaps, 1.0))
-    for j, own in own_values.items():
         at = np.minimum(np.searchsorted(own, x[:, j]), len(own) - 1)
-        terms[:, j] = np.where(own[at] == x[:, j], table[at, y, j], 0.0)
+        rows = np.flatnonzero(own[at] == x[:, j])
+        places[j] = rows, at[rows]
+        occurs[at[rows], y[rows], j] = True
+    table = _terms_of_values(family, form, values, np.where(gaps > 0, gaps, 1.0), occurs)
+    for j, (rows, at) in places.items():
+        terms[rows, j] = table[at, y[rows], j]
     return terms
 
 
@@ -96,20 +101,30 @@ def frequent_values(values: Floats, times: Integers, gap: float) -> Floats | Non
     return np.asarray(values[np.sort(np.argsort(-times, kind="stable")[:_MOST_VALUES])])
 
 
-def _terms_of_values(family: Any, form: Any, values: Floats, gaps: Floats) -> Floats:
-    """Return log(P / gap) - log f(x) of values (NaN is no value), values x classes x columns."""
-    centre = _log_density(family, form, values)
-    steep: Mask = np.ones(len(gaps), bool)
-    log_p = centre
-    if not family.support.whole:
+def _terms_of_values(family: Any, form: Any, values: Floats, gaps: Floats, occurs: Mask) -> Floats:
+    """Return log(P / gap) - log f(x) of values (NaN is no value), values x classes x columns.
+
+    Only the terms of values that occur in a class are used, so the others need not be exact.
+    """
+    if family.support.whole:
+        centre, is_steep = _log_density(family, form, values), occurs.any(axis=1)
+        log_p = centre.copy()
+    else:
         three = _log_densities(family, form, values, gaps, np.array([-0.5, 0.0, 0.5]))
+        centre = three[1]
+        used = slice(occurs.shape[1])
         with np.errstate(invalid="ignore"):
-            steep = np.asarray((~(np.abs(three - centre) < _SMOOTH)).any(axis=(0, 1, 2)))
+            is_smooth = (np.abs(three[:, :, used] - centre[:, used]) < _SMOOTH).all(axis=0)
+        is_steep = (~is_smooth & occurs).any(axis=1)
         log_p = log_sum_exp(three + np.log([[[[1.0]]], [[[4.0]]], [[[1.0]]]]), axis=0) - np.log(6.0)
-    if steep.any():
+    if is_steep.any():
         offsets = (np.arange(_FINE) + 0.5) / _FINE - 0.5
-        fine = _log_densities(family, form, np.where(steep, values, np.nan), gaps, offsets)
-        log_p = np.where(steep, log_sum_exp(fine, axis=0) - np.log(_FINE), log_p)
+        # The steep values of every column come first, so that no time is spent on the others.
+        order = np.argsort(~is_steep, axis=0, kind="stable")[: is_steep.sum(axis=0).max()]
+        first = np.take_along_axis(np.where(is_steep, values, np.nan), order, axis=0)
+        fine = log_sum_exp(_log_densities(family, form, first, gaps, offsets), axis=0) - np.log(_FINE)
+        rows, columns = np.nonzero(~np.isnan(first))
+        log_p[order[rows, columns], :, columns] = fine[rows, :, columns]
     log_p = np.minimum(log_p, -np.log(gaps))  # a spike within the gap has probability 1
     with np.errstate(invalid="ignore"):
         return np.where(np.isfinite(centre), log_p - centre, 0.0)

@@ -107,15 +107,18 @@ def _duplicate_levels(columns: dict[int, Codes], y: Codes) -> Iterator[tuple[int
     if len(positions) < 2 or sizes.sum() > MOST_LEVELS or len(y) < LEAST_ROWS:
         return
     first = np.concatenate([[0], np.cumsum(sizes)])
-    one_hot = np.zeros((len(y), first[-1]))
+    one_hot = np.zeros((len(y), first[-1]), np.float32)  # exact for counts
     for at, j in enumerate(positions):
         one_hot[np.arange(len(y)), first[at] + compact[j][1].ravel()] = 1.0
     entropy = np.zeros((len(positions), len(positions)))
+    column = np.repeat(np.arange(len(positions)), sizes)
     for c in np.unique(y):
         members = one_hot[y == c]
         counts = members.T @ members
-        n_log_n = np.where(counts > 0, counts * np.log(np.maximum(counts, 1.0)), 0.0)
-        n_log_n = np.add.reduceat(np.add.reduceat(n_log_n, first[:-1], axis=0), first[:-1], axis=1)
+        a, b = np.nonzero(counts > 1.0)  # n log n is 0 for all other counts, which are nearly all
+        n = counts[a, b].astype(float)
+        pairs = column[a] * len(positions) + column[b]
+        n_log_n = np.bincount(pairs, n * np.log(n), minlength=entropy.size).reshape(entropy.shape)
         entropy += len(members) * np.log(max(len(members), 1)) - n_log_n
     # Entropy within the classes times the number of rows: of pairs, and on the diagonal of single columns.
     single = np.diag(entropy)

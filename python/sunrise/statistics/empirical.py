@@ -19,6 +19,9 @@ from sunrise.statistics.base import NeverSeenError, reindex_classes, subtract_ob
 from sunrise.statistics.fading import FadingValues
 from sunrise.statistics.grids import Grid
 
+#: Number of cells that are sorted at once: more would take too much memory.
+_AT_ONCE = 1 << 20
+
 
 class Run(NamedTuple):
     """Distinct values in ascending order, with the number of rows and the weight of each."""
@@ -144,6 +147,8 @@ class Values(FadingValues):
 
         `grids` has one grid for every column, or one for all; None keeps the values of a column.
         """
+        if weight is None and not any(grids) and x.size <= _AT_ONCE and codes.min(initial=0) >= 0:
+            return cls._of_equal_rows(x, codes, n_classes)
         rows_of_class = [np.flatnonzero(member) for member in _members(codes, weight, n_classes)]
         runs, rows, weights = [], [], []
         for j, column in enumerate(x.T):
@@ -158,10 +163,28 @@ class Values(FadingValues):
                 runs.append(run if grid is None else run.on_grid(grid))
                 rows.append(len(own))
                 weights.append(float(len(own)) if w is None else float(w.sum()))
-        shape = x.shape[1], n_classes
-        return cls._of_runs(
-            np.array(rows, np.int64).reshape(shape).T, np.array(weights).reshape(shape).T, runs
-        )
+        n_rows, total = (np.reshape(part, (x.shape[1], n_classes)).T for part in (rows, weights))
+        return cls._of_runs(n_rows.astype(np.int64), total.astype(np.float64), runs)
+
+    @classmethod
+    def _of_equal_rows(cls, x: Floats, codes: Codes, n_classes: int) -> Values:
+        """Build from rows of weight 1; all columns at once, because tables may have many short runs."""
+        (n, n_columns), order = x.shape, np.argsort(codes, kind="stable")
+        cells, codes = np.ascontiguousarray(x[order].T), codes[order]
+        starts = np.searchsorted(codes, np.arange(n_classes + 1))
+        for c in range(n_classes):
+            cells[:, starts[c] : starts[c + 1]].sort(axis=1)
+        is_new = np.ones(cells.shape, bool)
+        np.not_equal(cells[:, 1:], cells[:, :-1], out=is_new[:, 1:])
+        is_new[:, starts[starts < n]] = True
+        first = np.flatnonzero(is_new)
+        values, times = cells.ravel()[first], np.diff(first, append=is_new.size).astype(np.int64)
+        known = ~np.isnan(values)
+        first, values, times = first[known], values[known], times[known]
+        run, shape = first // max(n, 1) * n_classes + codes[first % max(n, 1)], (n_columns, n_classes)
+        rows, sizes = (np.bincount(run, w, n_columns * n_classes).reshape(shape).T for w in (times, None))
+        weights = rows.astype(np.float64), sizes, values, times, times.astype(np.float64)
+        return cls(rows.astype(np.int64), *weights)
 
     @classmethod
     def _of_runs(cls, rows: Integers, observed_weight: Floats, runs: list[Run]) -> Values:

@@ -120,6 +120,10 @@ class Accumulator:
 
         The model is not calibrated: call `recalibrate(X, y)` with rows that were added.
         """
+        if isinstance(estimator, type) or not hasattr(estimator, "_with_statistics"):
+            raise TypeError(
+                f"estimator is {estimator!r}; pass an estimator of this library, for example NaiveBayes()."
+            )
         return estimator._with_statistics(self.schema, self.stats)
 
     def to_bytes(self) -> bytes:
@@ -138,6 +142,10 @@ class Accumulator:
     @classmethod
     def from_bytes(cls, data: bytes) -> Self:
         """Return the accumulator that `to_bytes` has written; raise ModelFileError if the bytes are not valid."""
+        if not isinstance(data, bytes | bytearray | memoryview):
+            raise TypeError(
+                f"data is of type {type(data).__name__}; pass the bytes that to_bytes has returned."
+            )
         try:
             parts, reader = open_parts(unpack(data), "statistics")
             self = cls(read_schema(parts.get("schema"), reader))

@@ -7,6 +7,7 @@ from typing import Any
 
 from sunrise._common.stored import STORED, STORED_NAMES
 from sunrise.families.base import FAMILIES, Family
+from sunrise.families.capabilities import Candidate
 from sunrise.store.errors import ModelFileError
 
 _FAMILY = "family "
@@ -56,4 +57,6 @@ def stored_fields(cls: Any) -> dict[str, Any]:
             if is_dataclass(cls)
             else {name: cls._field_defaults.get(name, MISSING) for name in cls._fields}
         )
+        if issubclass(cls, Candidate):  # not an argument of a family, but without it a column refuses cells
+            _FIELDS[cls]["lenient"] = False
     return _FIELDS[cls]

@@ -45,7 +45,8 @@ def open_parts(contents: Contents, kind: str) -> tuple[dict[str, Any], Reader]:
         )
     if spec.get("kind") != kind:
         raise ModelFileError(
-            f"The file holds {str(spec.get('kind'))[:40]!r}, not a {kind}. sunrise.load reads models, "
+            f"The file holds {'a model' if spec.get('kind') == 'model' else 'statistics'}, and "
+            f"{'a model' if kind == 'model' else 'statistics'} was expected. sunrise.load reads models, "
             "Accumulator.from_bytes reads statistics."
         )
     return spec, Reader(contents.arrays)
@@ -96,6 +97,7 @@ def read_schema(spec: Any, reader: Reader) -> Schema:
         or getattr(of_columns, "shape", None) != (len(names),)
         or of_columns.dtype.kind != "u"
         or (len(names) and int(of_columns.max()) >= len(distinct))
+        or (not isinstance(names, range) and len(set(names)) < len(names))
     ):
         raise ModelFileError("The columns of the model file do not fit together.")
     choices = tuple(distinct[k] for k in of_columns.tolist())

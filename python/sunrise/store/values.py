@@ -62,8 +62,11 @@ class Writer:
             return self._array(value, place)
         if (kind := type(value).__name__) in _DATES and type(value) is _DATES[kind]:
             return {"$": kind, "text": value.isoformat()}
-        if isinstance(value, datetime.datetime | datetime.date):  # a pandas Timestamp is a datetime
-            return self._array(np.array(np.datetime64(value)), place)
+        if isinstance(
+            value, datetime.datetime
+        ):  # a pandas Timestamp, which may have a time zone and nanoseconds
+            zone = getattr(value.tzinfo, "key", None if value.tzinfo is None else str(value.tzinfo))
+            return {"$": "timestamp", "text": value.isoformat(), "zone": zone}
         if hasattr(value, "tocsr"):
             matrix = value.tocsr()
             parts = {
@@ -180,6 +183,15 @@ class Reader:
 
     def _date(self, value: Any) -> Any:
         return _DATES[value["$"]].fromisoformat(value["text"])
+
+    def _timestamp(self, value: Any) -> Any:
+        """Return a pandas Timestamp; a datetime where pandas is not installed."""
+        try:
+            from pandas import Timestamp  # type: ignore[import-untyped]
+        except ImportError:
+            return datetime.datetime.fromisoformat(value["text"])
+        moment = Timestamp(value["text"])
+        return moment if value.get("zone") is None else moment.tz_convert(value["zone"])
 
     def _tensor(self, name: Any) -> NDArray[Any]:
         if not isinstance(name, str) or name not in self.arrays:
@@ -306,6 +318,7 @@ class Reader:
         "date": _date,
         "datetime": _date,
         "time": _date,
+        "timestamp": _timestamp,
         "array": _array,
         "packed": lambda self, value: self._packed(value)(),
         "strings": lambda self, value: self._strings(value)(),

@@ -50,7 +50,7 @@ class Grouped(NamedTuple):
         found = collected(by_label.group_by(label).agg(*counts))
         rows, total = _floats(found, N_ROWS), _floats(found, N_ROWS)
         if not len(rows):
-            refuse_no_rows(who, len(relation.names) - 1 - (weight is not None))
+            refuse_no_rows(who, len(relation.types) - 1 - (weight is not None))
         if weight is not None:
             total = _floats(found, WEIGHT)
             _check_weights(weight, rows, total, found)

@@ -46,7 +46,7 @@ class LazyTable(Relation):
         """Count the rows by label, if the engine is to compute statistics; return whether it is."""
         for argument, name in (("y", label), ("sample_weight", weight)):
             if name is not None and name not in self.types:
-                similar = closest(name, self.names)
+                similar = closest(name, list(self.types))
                 hint = "" if similar is None else f" Do you mean {similar!r}?"
                 raise ValueError(f"{argument} is {name!r}, but X has no column of this name.{hint}")
         self._grouped, why = None, "push_down=False"
@@ -65,7 +65,7 @@ class LazyTable(Relation):
 
     def _reason_for_batches(self, n_rows: int) -> str:
         """Return why batches are faster than the engine; an empty string if they are not."""
-        n_columns = len(self.names)
+        n_columns = len(self.types)
         if n_columns > MOST_COLUMNS:
             return f"{n_columns:,} columns, more than {MOST_COLUMNS:,}"
         if self.backend in LOCAL and n_rows < ROWS_PER_COLUMN * n_columns:

@@ -1,67 +1,86 @@
-"""Predictions of sources: batch by batch, and as a lazy frame."""
+"""Predictions as a file: written to a temporary file, which takes its name when it is complete."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import closing
-from typing import Any
+import json
+import os
+import secrets
+from pathlib import Path
+from typing import Any, Self
 
-import numpy as np
-from numpy.typing import NDArray
+from sunrise.streams.batches import require
+from sunrise.streams.files import COMPRESSED, FORMATS, format_of
 
-from sunrise.data import write
-from sunrise.data.columns import lazy_kind_of
-from sunrise.data.frame import frame_of
-from sunrise.data.labels import label_column
-from sunrise.streams.source import Source, n_rows_of
+_CODECS = dict(zip(COMPRESSED, ("gzip", "zstd"), strict=True))
 
 
-def score_source(predict: Callable[[Any], NDArray[Any]], source: Source) -> NDArray[Any]:
-    """Return the predictions of all rows of a source, in the order in which it returns them."""
-    with closing(source):
-        parts = [predict(piece.table) for piece in source.pieces()]
-    if not parts:
-        raise ValueError("The source has no rows, so there is nothing to predict.")
-    return np.concatenate(parts)
+class PredictionFile:
+    """A file of predictions; if the body of the context raises, also by Ctrl-C, no file is left."""
 
+    def __init__(self, path: Any) -> None:
+        self._path = Path(os.fspath(path))
+        self._format = format_of(str(self._path))
+        self._codec = _CODECS.get(self._path.suffix.lower())
+        if self._format is None:
+            raise ValueError(
+                f"to={str(path)!r} has no ending of a known format: {', '.join(FORMATS)}. Name the file, for example, "
+                "predictions.parquet."
+            )
+        if self._codec is not None and self._format in ("parquet", "arrow"):
+            raise ValueError(
+                f"to={str(path)!r}: a file in the format {self._format} is compressed inside. Leave out the ending "
+                f"{self._path.suffix}."
+            )
+        if not self._path.parent.is_dir():
+            raise FileNotFoundError(
+                f"to={str(path)!r}: the folder {str(self._path.parent)!r} does not exist."
+            )
+        require("pyarrow")
+        self._temporary = self._path.with_name(f".{self._path.name}.{secrets.token_hex(4)}.tmp")
+        self._stream: Any = None
+        self._writer: Any = None
 
-def score_accuracy(score: Callable[..., float], source: Source, y: Any, sample_weight: Any) -> float:
-    """Return the accuracy on all rows of a source; y and sample_weight are names of its columns."""
-    if not isinstance(y, str) or not isinstance(sample_weight, str | None):
-        raise ValueError("X comes in batches. Pass the names of its columns as y and sample_weight.")
-    correct = total = 0.0
-    with closing(source):
-        for piece in source.pieces():
-            table, weight, n_rows = frame_of(piece.table), None, float(n_rows_of(piece.table))
-            labels = label_column(piece.table, table, y)
-            if sample_weight is not None:
-                weight = np.asarray(label_column(piece.table, table, sample_weight), dtype=float)
-                n_rows = float(weight.sum())
-                table = table.without(sample_weight)
-            if n_rows > 0:
-                correct += n_rows * score(table.without(y), labels, weight)
-                total += n_rows
-    if total == 0:
-        raise ValueError("The source has no rows with a positive weight, so there is nothing to score.")
-    return correct / total
+    def __enter__(self) -> Self:
+        return self
 
+    def write(self, cells: dict[str, Any]) -> None:
+        """Add rows, given by columns."""
+        pyarrow = require("pyarrow")
+        columns = {
+            name: pyarrow.array(values.tolist() if values.dtype.kind in "OU" else values)
+            for name, values in cells.items()
+        }
+        table = pyarrow.table(columns)
+        if self._stream is None:
+            self._open(table.schema)
+        if self._format == "jsonl":
+            lines = (json.dumps(row, default=str, ensure_ascii=False) + "\n" for row in table.to_pylist())
+            self._stream.write("".join(lines).encode())
+        else:
+            self._writer.write_table(table)
 
-def lazy_predictions(X: Any, predict: Callable[[Any], Any], columns: dict[Any, Any]) -> Any:
-    """Return the predictions of a polars LazyFrame as a LazyFrame, computed in batches when it is collected.
+    def _open(self, schema: Any) -> None:
+        pyarrow = require("pyarrow")
+        self._stream = pyarrow.output_stream(str(self._temporary), compression=self._codec)
+        if self._format == "parquet":
+            self._writer = require("pyarrow.parquet").ParquetWriter(self._stream, schema)
+        elif self._format == "arrow":
+            self._writer = require("pyarrow.ipc").new_file(self._stream, schema)
+        elif self._format in ("csv", "tsv"):
+            csv = require("pyarrow.csv")
+            options = csv.WriteOptions(
+                delimiter="\t" if self._format == "tsv" else ",", quoting_style="needed"
+            )
+            self._writer = csv.CSVWriter(self._stream, schema, write_options=options)
 
-    `columns` has one example of every column of the result.
-    """
-    if lazy_kind_of(X) != "polars":
-        raise TypeError(
-            f"as_frame=True cannot return a {type(X).__name__} of predictions. Leave it out: the result is then an "
-            "array, computed in batches. Or predict a polars LazyFrame, for example X.pl(lazy=True) of DuckDB."
-        )
-    schema = write.frame("polars", columns).schema
-    return X.map_batches(
-        predict,
-        schema=schema,
-        streamable=True,
-        projection_pushdown=False,
-        predicate_pushdown=False,
-        slice_pushdown=False,
-    )
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
+        try:
+            if kind is None and self._stream is None:
+                raise ValueError("The source has no rows to predict. Pass at least one row.")
+            for part in (self._writer, self._stream):
+                if part is not None:
+                    part.close()
+            if kind is None:
+                os.replace(self._temporary, self._path)
+        finally:
+            self._temporary.unlink(missing_ok=True)

@@ -153,7 +153,7 @@ def rest_pieces(grouped: Grouped, schema: Schema) -> Iterator[Piece] | None:
         return None
     extra = [grouped.label] if grouped.weight is None else [grouped.label, grouped.weight]
     relation = grouped.relation
-    return relation.batches(relation.select([*names, *extra]))
+    return relation.batches(relation.selected([*names, *extra]))
 
 
 def combine(grouped: Grouped, schema: Schema, done: dict[int, Any], rest: Stats | None) -> Stats:

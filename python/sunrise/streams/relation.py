@@ -30,7 +30,7 @@ class Relation(Source):
         self._open: list[Generator[Piece, None, None]] = []
 
     def __repr__(self) -> str:
-        return f"Relation of {self.kind} with {len(self.names)} columns, push_down={self.push_down!r}"
+        return f"Relation of {self.kind} with {len(self.types)} columns, push_down={self.push_down!r}"
 
     @cached_property
     def frame(self) -> Any:
@@ -43,11 +43,6 @@ class Relation(Source):
     def types(self) -> dict[str, Any]:
         """The narwhals types of the columns."""
         return dict(self.frame.collect_schema())
-
-    @property
-    def names(self) -> list[str]:
-        """The names of the columns."""
-        return list(self.types)
 
     @cached_property
     def backend(self) -> str:
@@ -75,7 +70,7 @@ class Relation(Source):
         while self._open:
             self._open.pop().close()
 
-    def select(self, names: Sequence[str]) -> Any:
+    def selected(self, names: Sequence[str]) -> Any:
         """Return some columns as a lazy table of the same kind."""
         return self.frame.select(*names).to_native()
 

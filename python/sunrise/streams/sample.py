@@ -50,6 +50,18 @@ class ContentSample:
     #: Number of rows that were added.
     n_seen: int = 0
     _hashes: Any = field(default_factory=lambda: np.empty(0, np.uint64), repr=False)
+    #: The largest hash that can still be sampled; None until `most` different rows are known, unless it is given.
+    limit: Any = field(default=None, repr=False)
+
+    @classmethod
+    def of(cls, most: int, rows: KeptRows | None, n_seen: int, hashes: Any) -> ContentSample:
+        """Return the sample of `n_seen` rows that consists of these rows."""
+        return cls(most, rows, n_seen, hashes)
+
+    @property
+    def hashes(self) -> Any:
+        """The hashes of the sampled rows."""
+        return self._hashes
 
     @property
     def is_complete(self) -> bool:
@@ -61,17 +73,26 @@ class ContentSample:
         hashes = content_hashes(table, classes, codes)
         present = np.arange(len(codes)) if weight is None else np.flatnonzero(weight > 0)
         self.n_seen += len(present)
-        if len(self._hashes) >= self.most:  # most rows are not among the smallest
-            limit = np.partition(self._hashes, self.most - 1)[self.most - 1]
-            present = present[hashes[present] <= limit]
+        if self.limit is not None:  # most rows are not among the smallest
+            present = present[hashes[present] <= self.limit]
         if not len(present):
             return
         own = None if weight is None else weight[present]
         kept = KeptRows.of(table.select_rows(present), label, classes, codes[present], own)
         self.rows = kept if self.rows is None else self.rows + kept
         self._hashes = np.concatenate([self._hashes, hashes[present]])
-        if len(self._hashes) > 2 * self.most and not self.is_complete:
+        if len(self._hashes) > 2 * self.most:
             self._shrink()
+
+    def __add__(self, other: ContentSample) -> ContentSample:
+        """Return the sample of the rows of both samples."""
+        rows = [own for own in (self.rows, other.rows) if own is not None]
+        hashes = np.concatenate([self._hashes, other._hashes])
+        both = rows[0] + rows[1] if len(rows) == 2 else next(iter(rows), None)
+        total = ContentSample(self.most, both, self.n_seen + other.n_seen, hashes)
+        if both is not None and not total.is_complete:
+            total._shrink()
+        return total
 
     def finish(self) -> KeptRows:
         """Return the sampled rows."""
@@ -92,3 +113,17 @@ class ContentSample:
         (part,) = selected.parts
         self.rows = replace(selected, parts=(replace(part, weight=total[keep]),))
         self._hashes = distinct[keep]
+        if len(self._hashes) == self.most:
+            self.limit = self._hashes[-1]
+
+    @property
+    def state(self) -> dict[str, Any]:
+        """The fields as values that a model file can hold."""
+        limit = None if self.limit is None else int(self.limit)
+        return {"rows": self.rows, "n_seen": self.n_seen, "hashes": self._hashes, "limit": limit}
+
+    @classmethod
+    def from_state(cls, most: int, state: dict[str, Any]) -> ContentSample:
+        """Return the sample with these fields, as `state` gave them."""
+        limit = None if state["limit"] is None else np.uint64(state["limit"])
+        return cls(most, state["rows"], state["n_seen"], np.asarray(state["hashes"], np.uint64), limit)

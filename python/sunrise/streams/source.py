@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
+from importlib import import_module
 from typing import Any, NamedTuple
 
 from sunrise.data.columns import library_of
@@ -19,6 +20,8 @@ class Piece(NamedTuple):
     first_row: int
     #: Bytes of the source that have been read with this batch, if known.
     n_bytes: int = 0
+    #: Number of the file, and of the batch in the file.
+    place: tuple[int, int] = (0, 0)
 
 
 class Source(ABC):
@@ -28,25 +31,19 @@ class Source(ABC):
     repeats: bool = True
     #: Size in bytes, if known.
     n_bytes: int | None = None
+    #: Names of the columns, if they are known before the batches are read.
+    names: tuple[Any, ...] | None = None
 
     @abstractmethod
     def pieces(self) -> Iterator[Piece]:
         """Read the batches, in order."""
 
+    def select(self, columns: Sequence[Any], label: Any = None) -> Source:
+        """Return a source that reads only these columns, if it can; `label` names the column of labels."""
+        return self
+
     def close(self) -> None:
         """End the reading of batches that have not been read to the end, so that a connection is free again."""
-
-    def group(self, label: str, weight: str | None, who: str, n_jobs: int | None) -> bool:
-        """Return whether the source computes statistics itself; then it has counted its rows by label."""
-        return False
-
-    def sample(self, most: int) -> Iterator[Piece] | None:
-        """Read a sample of more than `most` rows that the source draws itself; None if all rows have to be read."""
-        return None
-
-    def add_up(self, schema: Any, first: Any, read: Callable[[Iterator[Piece], Any], Any]) -> Any:
-        """Return the statistics that the source computes itself; None if all rows have to be read."""
-        return None
 
 
 class Frames(Source):
@@ -87,6 +84,8 @@ def n_rows_of(frame: Any) -> int:
 
 #: Functions that return the source of an argument, or None. Other modules append theirs.
 FINDERS: list[Callable[[Any], Source | None]] = []
+#: Modules that append a finder, by the package of the arguments that need it; imported with the first of these.
+_LATE = {"pyspark": "sunrise.cluster.spark"}
 
 
 def source_of(X: Any) -> Source | None:
@@ -97,6 +96,8 @@ def source_of(X: Any) -> Source | None:
     """
     if isinstance(X, Source):
         return X
+    if (late := _LATE.get(type(X).__module__.partition(".")[0])) is not None:
+        import_module(late)
     for find in FINDERS:
         if (source := find(X)) is not None:
             return source

@@ -16,8 +16,11 @@ use std::sync::{Arc, OnceLock};
 const MARGIN: f64 = 10.0;
 /// Largest position, in bandwidths, of a polynomial: beyond, the rounding of its nodes would count.
 const FARTHEST: f64 = 1e5;
-/// Values that a curve may take to make before a table of the points is considered.
+/// Values that a cheap curve takes to make.
 const CHEAP: f64 = 32_768.0;
+/// Mean weight of a point from which on a table of the points is better than a cheap curve, and than a dear one.
+const OFTEN: f64 = 16.0;
+const SOMETIMES: f64 = 4.0;
 /// Most entries of a table.
 const MOST_WHOLE: f64 = 4096.0;
 /// Share of a total below which the rest of a subtraction is rounding.
@@ -187,16 +190,27 @@ impl Densities {
         }
         let cost = Curve::cost(high - low, width);
         let is_near = low.abs().max(high.abs()) <= FARTHEST * width && (high - low).is_finite();
-        if is_near && cost <= CHEAP {
-            return range(Kind::Curve, cost);
-        }
-        // Few values far apart, as in a column of codes: each of them gets an entry.
-        let n = if self.folds.log { 0 } else { self.distinct(j).len() };
+        let curve = is_near.then_some(cost);
+        // Few values that occur often, or are far apart as in a column of codes: each of them gets an entry.
+        let each_weight = if curve.is_some_and(|cost| cost <= CHEAP) { OFTEN } else { SOMETIMES };
         let weight: f64 = self.kernels.sums[j * each..][..each].iter().map(|sum| sum.total()).sum();
-        if n > 0 && n as f64 <= MOST_WHOLE.min(weight / 4.0) {
-            return range(Kind::Points, n as f64);
+        let most = MOST_WHOLE.min(weight / each_weight).min(curve.unwrap_or(f64::INFINITY));
+        if let Some(n) = self.number_of_points(j, most) {
+            return range(Kind::Points, n);
         }
-        is_near.then(|| range(Kind::Curve, cost)).flatten()
+        curve.map(|cost| Tabulated { low, high, width, kind: Kind::Curve, cost })
+    }
+
+    /// The number of distinct points of a column, if it has some and at most `most`.
+    fn number_of_points(&self, j: usize, most: f64) -> Option<f64> {
+        let each = self.kernels.per_column;
+        let of_sums = self.kernels.sums[j * each..][..each].iter().map(|sum| sum.points().len());
+        // The points of one sum are distinct, so a long sum decides without a search.
+        if self.folds.log || of_sums.max().unwrap_or(0) as f64 > most {
+            return None;
+        }
+        let n = self.distinct(j).len() as f64;
+        (n > 0.0 && n <= most).then_some(n)
     }
 
     /// The distinct points of a column, in rising order.

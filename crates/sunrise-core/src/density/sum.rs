@@ -5,8 +5,10 @@ use super::merge::merged;
 use super::scaled::ScaledFloat;
 use super::{square, FARTHEST};
 use crate::fault::Fault;
+use crate::lanes::{folded, LANES};
 use crate::normalise::exp_of_negative;
 use crate::parallel::run;
+use crate::vectorised;
 use std::ops::Range;
 
 /// Smallest share of a sum that may be left after a subtraction; below, the rest is added up anew for its digits.
@@ -24,6 +26,22 @@ pub struct KernelSum {
     starts: Vec<f64>,
     intervals: Vec<Interval>,
     series: Vec<Series>,
+}
+
+/// The square of the distance, in bandwidths, of the nearest point, in partial searches that fill vectors.
+#[inline(always)]
+fn nearest_square(points: &[f64], x: f64, width: f64) -> f64 {
+    let least = |a: f64, b: f64| if b < a { b } else { a };
+    let mut nearest = [FARTHEST; LANES];
+    let some = points.chunks_exact(LANES);
+    let rest = some.remainder();
+    for some in some {
+        for (nearest, v) in nearest.iter_mut().zip(some) {
+            *nearest = least(*nearest, square(x - v, width));
+        }
+    }
+    let rest = rest.iter().map(|v| square(x - v, width));
+    nearest.into_iter().chain(rest).fold(FARTHEST, least)
 }
 
 /// A point to leave out of a sum, with the weight to leave out.
@@ -171,11 +189,26 @@ impl KernelSum {
         if points.is_empty() {
             return ScaledFloat::ZERO;
         }
-        let nearest = points.iter().fold(FARTHEST, |least, v| least.min(square(x - v, self.width)));
-        let mut size = 0.0;
-        for (v, w) in points.iter().zip(weight) {
-            size += w * exp_of_negative(0.5 * (nearest - square(x - v, self.width)));
-        }
+        let (size, nearest) = vectorised(
+            #[inline(always)]
+            || {
+                let nearest = nearest_square(points, x, self.width);
+                let mut sums = [0.0; LANES];
+                let mut add = |points: &[f64], weight: &[f64]| {
+                    for ((sum, v), w) in sums.iter_mut().zip(&points[..LANES]).zip(&weight[..LANES]) {
+                        *sum += w * exp_of_negative(0.5 * (nearest - square(x - v, self.width)));
+                    }
+                };
+                let (some, shares) = (points.chunks_exact(LANES), weight.chunks_exact(LANES));
+                // The last points fill vectors, too, together with points of weight 0.
+                let (mut last, mut share) = ([points[0]; LANES], [0.0; LANES]);
+                last.iter_mut().zip(some.remainder()).for_each(|(to, v)| *to = *v);
+                share.iter_mut().zip(shares.remainder()).for_each(|(to, w)| *to = *w);
+                some.zip(shares).for_each(|(points, weight)| add(points, weight));
+                add(&last, &share);
+                (folded(sums), nearest)
+            },
+        );
         ScaledFloat { size, level: -0.5 * nearest }
     }
 
