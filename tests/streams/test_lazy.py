@@ -8,7 +8,7 @@ import pytest
 import sunrise as sr
 from streams.lazy_tables import ENGINES, as_lazy, make_table
 from sunrise.data.frame import frame_of
-from sunrise.estimators import source_fit
+from sunrise.estimators import lazy_fit
 from sunrise.streams import lazy as lazy_module
 from sunrise.streams.expressions import are_available
 
@@ -30,7 +30,7 @@ def test_a_small_lazy_table_gives_the_model_of_the_table_in_memory(request, engi
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_one_table_in_all_ways(request, engine, monkeypatch):
-    monkeypatch.setattr(source_fit, "SAMPLED", 800)
+    monkeypatch.setattr(lazy_fit, "SAMPLED", 800)
     families = {
         "near": "gaussian",
         "amount": "lognormal",
@@ -130,7 +130,7 @@ def test_a_failure_changes_nothing_and_leaves_the_connection_usable(request, pus
 
 @pytest.mark.parametrize("engine", ["polars", "duckdb"])
 def test_the_sample_does_not_depend_on_the_order_of_the_rows(request, engine, monkeypatch):
-    monkeypatch.setattr(source_fit, "SAMPLED", 300)
+    monkeypatch.setattr(lazy_fit, "SAMPLED", 300)
     tables = TABLE, TABLE.reverse()
     models = [
         sr.NaiveBayes().fit(sr.lazy(as_lazy(table, engine, request), push_down=are_available()), y="answer")
@@ -141,7 +141,7 @@ def test_the_sample_does_not_depend_on_the_order_of_the_rows(request, engine, mo
 
 
 def test_a_class_that_the_sample_misses_is_calibrated_as_the_others(monkeypatch):
-    monkeypatch.setattr(source_fit, "SAMPLED", 200)
+    monkeypatch.setattr(lazy_fit, "SAMPLED", 200)
     rare = pl.Series(np.where(np.arange(len(TABLE)) == 7, "rare", TABLE["answer"].to_numpy()))
     table = TABLE.with_columns(answer=rare)
     for push_down in (are_available(), False):

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 import sunrise as sr
 from streams.lazy_tables import ENGINES, FAMILIES, WAYS, as_lazy, make_table
-from sunrise.estimators import source_fit
+from sunrise.estimators import lazy_fit
 from sunrise.streams.expressions import are_available
 
 # Ibis 12 uses methods that DuckDB 2 deprecates.
@@ -25,7 +25,7 @@ TABLE = make_table()
 @pytest.fixture(autouse=True)
 def _small_sample(monkeypatch):
     """Draw a sample of few rows, so that a small table takes the way of a large one."""
-    monkeypatch.setattr(source_fit, "SAMPLED", 400)
+    monkeypatch.setattr(lazy_fit, "SAMPLED", 400)
 
 
 def assert_same_statistics(found, expected, rtol):

@@ -54,7 +54,7 @@ class SourceMixin(PartitionedMixin, LazyMixin):
         first rows decide a source that can be read only once. If nothing is to be decided, there is one pass.
         """
         if isinstance(source, LazyTable):
-            batches = self._lazy_batches(settings, source, y, sample_weight)
+            batches = self._lazy_batches(settings, y, sample_weight)
             self._fit_lazy(settings, source, batches.label, batches.weight, batches.read_all)
             return
         if isinstance(source, Partitioned):
@@ -110,8 +110,10 @@ class SourceMixin(PartitionedMixin, LazyMixin):
             self.__dict__["loo_score_"] = state.score
         self._finish_source(source, saved)
 
-    def _lazy_batches(self, settings: Settings, source: LazyTable, y: Any, sample_weight: Any) -> _Batches:
-        return _Batches(type(self).__name__, settings, _label(y), _name("sample_weight", sample_weight), None)
+    def _lazy_batches(self, settings: Settings, y: Any, sample_weight: Any) -> _Batches:
+        """Return the reader of the batches of a lazy table, which may have only some of its columns."""
+        weight, any_columns = _name("sample_weight", sample_weight), replace(settings, families="auto")
+        return _Batches(type(self).__name__, any_columns, _label(y), weight, None)
 
     def _sampled(
         self, source: Source, found: Iterator[_Batch], label: str, saved: Checkpoint, state: State
@@ -209,7 +211,7 @@ class SourceMixin(PartitionedMixin, LazyMixin):
     ) -> None:
         """Add the batches of a source to the model, one after the other."""
         if isinstance(source, LazyTable):
-            lazy = self._lazy_batches(settings, source, y, sample_weight)
+            lazy = self._lazy_batches(settings, y, sample_weight)
             self._add_lazy(settings, source, lazy.label, lazy.weight, lazy.read_all, announced)
             return
         batches, source = self._open_source(settings, source, y, sample_weight, None)
