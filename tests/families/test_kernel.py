@@ -385,7 +385,7 @@ def test_a_grid_is_exact_under_updates():
 
 
 def test_many_classes_take_no_table_of_classes_times_values():
-    n, classes = 200_000, 20
+    n, classes = 80_000, 20
     X, y = RNG.normal(size=(n, 1)), RNG.integers(0, classes, n)
     kept = KernelNB().fit(X, y).stats_.blocks[0]
     assert len(kept.x) == n and sum(a.nbytes for a in (kept.x, kept.times, kept.weight)) == 24 * n

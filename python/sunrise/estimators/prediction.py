@@ -40,6 +40,7 @@ class PredictionMixin(ClassifierMixin, Estimator):  # type: ignore[misc]
     _finds_labels_by_name: ClassVar[bool] = True
     #: False if tables have to be checked before they are read, so that no record is read without a table.
     _reads_records: ClassVar[bool] = True
+    _reads_sources: ClassVar[bool]
 
     def predict(self, X: Any, as_frame: bool = False, *, to: Any = None) -> Any:
         """Return the most probable class of every row; of equally probable classes, the first in `classes_`.
@@ -48,7 +49,7 @@ class PredictionMixin(ClassifierMixin, Estimator):  # type: ignore[misc]
         batches, `to` is the file (Parquet, Arrow, CSV, TSV or JSON lines) to which the classes are written, batch by
         batch; the result is the number of rows.
         """
-        if to is not None or _is_written(X):
+        if to is not None or (self._reads_sources and _is_written(X)):
             return predict_to_file(self, X, to, None)
         if as_frame and (frame := self._lazy_frame(X, "predict")) is not None:
             return frame
@@ -65,7 +66,7 @@ class PredictionMixin(ClassifierMixin, Estimator):  # type: ignore[misc]
         As in `predict`, `to` is a file for the predictions of files: the predicted class, and one column of
         probabilities for each class.
         """
-        if to is not None or _is_written(X):
+        if to is not None or (self._reads_sources and _is_written(X)):
             return predict_to_file(self, X, to, "proba")
         return self._class_columns(X, "proba", as_frame)
 
