@@ -29,6 +29,7 @@ from sunrise.model.encode_rows import count_unusable, encode_rows
 from sunrise.model.fitted import FittedModel
 from sunrise.model.score import score_rows
 from sunrise.streams.lazy_predictions import lazy_predictions, score_accuracy, score_source
+from sunrise.streams.partitioned import Partitioned
 from sunrise.streams.relation import Relation
 from sunrise.streams.source import Source, source_of
 
@@ -109,7 +110,7 @@ class PredictionMixin(ClassifierMixin, Estimator):  # type: ignore[misc]
         y may be the name of the label column of X. A label that did not occur in fit is never predicted.
         """
         self._require_fitted()
-        if getattr(self, "_reads_sources", False) and (source := source_of(X)) is not None:
+        if (source := self._source(X)) is not None:
             return score_accuracy(self.score, source, y, sample_weight)
         who, table = type(self).__name__, self._read_table(X, fitting=False)
         if self._finds_labels_by_name and is_name(y, table):
@@ -126,9 +127,14 @@ class PredictionMixin(ClassifierMixin, Estimator):  # type: ignore[misc]
         batch = records.read_matrix(X)
         if batch is None and self._reads_records:
             batch = records.read(X)
-        if batch is None and getattr(self, "_reads_sources", False) and (source := source_of(X)) is not None:
+        if batch is None and (source := self._source(X)) is not None:
             return score_source(lambda table: self._score(table, output), source)
         return self._scored(self._encode(X)[0] if batch is None else batch, output, self._model)
+
+    def _source(self, X: Any) -> Source | None:
+        """Return the source of batches that X stands for; None for a table, and for the rows of a cluster."""
+        source = source_of(X) if getattr(self, "_reads_sources", False) else None
+        return None if isinstance(source, Partitioned) else source
 
     def _scored(self, batch: Batch, output: str | None, model: FittedModel) -> NDArray[Any]:
         self._warn_if_outgrown(model)
