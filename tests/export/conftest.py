@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from export.engines import Engine, sqlite_has_logarithms
-from export.postgres import programs, server
+from postgres_server import programs, server
 
 TEXT_ENGINES = ["json", "onnx", "onnx float32"]
 ENGINES = [*TEXT_ENGINES, "duckdb", "sqlite", "postgresql"]

@@ -10,6 +10,8 @@ import model_zoo
 import numpy as np
 import pytest
 import sunrise as sr
+from sunrise.estimators import saving
+from sunrise.estimators.base import FITTED_STATE
 
 ONE_OF_EACH = model_zoo.one_of_each()
 SETTINGS = model_zoo.settings()
@@ -70,6 +72,8 @@ def test_another_process_predicts_the_same_bits(tmp_path):
 import pickle, sys, warnings
 from pathlib import Path
 import sunrise as sr
+from sunrise.estimators import saving
+from sunrise.estimators.base import FITTED_STATE
 warnings.simplefilter("ignore")
 for k in range({len(names)}):
     path = Path(sys.argv[1])
@@ -161,6 +165,12 @@ def test_skops_loads_a_model(families):
     model = sr.NaiveBayes(families).fit(rows, model_zoo.Y)
     data = skops.dumps(model)
     same(model, skops.loads(data, trusted=skops.get_untrusted_types(data=data)), rows)
+
+
+def test_every_fitted_attribute_is_saved():
+    """An attribute that fit sets must be stored, or be one that has its own part in the file."""
+    own_parts = {"stats_", "classes_", "_model", "_given_schema"}
+    assert set(saving._ATTRIBUTES) == set(FITTED_STATE) - own_parts
 
 
 def test_a_pickle_holds_the_statistics_once():

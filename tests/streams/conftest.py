@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from streams.postgres import programs, server
+from postgres_server import programs, server
 
 
 @pytest.fixture(scope="session")

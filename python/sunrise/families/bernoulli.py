@@ -100,7 +100,7 @@ class Bernoulli(Smoothed, Conjugate, Candidate, Family):
         return BernoulliParams(point.log_mean, point.log_mean_complement, stats.known)
 
     def form(self, params: BernoulliParams) -> Linear:
-        """Log probability of 0, plus x times the log-odds of 1."""
+        """Return a form that adds the log probability of 0 and x times the log-odds of 1."""
         with np.errstate(invalid="ignore"):
             odds = params.log_one - params.log_zero
         return Linear(np.where(params.known, params.log_zero, 0.0), np.where(params.known, odds, 0.0))
@@ -125,5 +125,5 @@ class Bernoulli(Smoothed, Conjugate, Candidate, Family):
         return BernoulliParams(log(theta), log(1.0 - theta), stats.known)
 
     def describe(self, params: BernoulliParams) -> list[dict[str, Floats]]:
-        """Probability of a yes."""
+        """Return the probability of a yes of every column, per class."""
         return [{"yes": p} for p in np.exp(params.log_one).T]

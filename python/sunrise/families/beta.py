@@ -124,7 +124,7 @@ class Beta(PseudoRowPrior, Family):
         return BetaParams(a, b, known)
 
     def form(self, params: BetaParams) -> Linear:
-        """a log x + b log(1 - x) - log B(a, b)."""
+        """Return the log density a log x + b log(1 - x) - log B(a, b) as a form."""
         base = np.where(params.known, -special.betaln(params.a, params.b), 0.0)
         a, b = (np.where(params.known, weight, 0.0) for weight in (params.a, params.b))
         return Linear(base=side_by_side(base, np.zeros_like(base)), x=side_by_side(a, b))
@@ -143,5 +143,5 @@ class Beta(PseudoRowPrior, Family):
         return np.clip(rng.beta(params.a[y], params.b[y]), self.support.lowest, self.support.highest)
 
     def describe(self, params: BetaParams) -> list[dict[str, Floats]]:
-        """Both shapes."""
+        """Return the shape parameters a and b of every column, per class."""
         return [{"a": a, "b": b} for a, b in zip(params.a.T, params.b.T, strict=True)]

@@ -141,7 +141,7 @@ class Binned(Smoothed, Candidate, Family):
         return self._categorical.params(self._counts_of_all_bins(stats), class_weight)
 
     def form(self, params: CategoricalParams) -> Table:
-        """Lookup table of log probabilities by bin."""
+        """Return a look-up table of log probabilities by bin."""
         form = self._categorical.form(params)
 
         def names() -> list[str]:
@@ -198,7 +198,7 @@ class Binned(Smoothed, Candidate, Family):
         return x
 
     def describe(self, params: CategoricalParams) -> list[dict[str, Floats]]:
-        """Probabilities of the bins."""
+        """Return the probability of every bin of every column, per class."""
         p, offsets = np.exp(params.log_level), params.counts.offsets
         return [
             {name: p[:, offsets[j] + k] for k, name in enumerate(cuts.names)}

@@ -296,7 +296,7 @@ class Categorical(Smoothed, Candidate, Family):
         return float(-np.log((cells == most).sum() + rest * (more == most))) if after == most else -np.inf
 
     def form(self, params: CategoricalParams) -> Table:
-        """Lookup table of log probabilities by level."""
+        """Return a look-up table of log probabilities by level."""
         counts = params.counts
         n_columns, n_levels, column = counts.n_columns, len(counts.codes), counts.column
         values = np.zeros((n_levels + 2 * n_columns, len(params.log_level)))
@@ -352,7 +352,7 @@ class Categorical(Smoothed, Candidate, Family):
         return x
 
     def describe(self, params: CategoricalParams) -> list[dict[str, Floats]]:
-        """Probabilities of the levels."""
+        """Return the probability of every level of every column, per class."""
         return self.describe_briefly(params, len(params.counts.codes))
 
     def describe_briefly(self, params: CategoricalParams, most: int) -> list[dict[str, Floats]]:

@@ -132,11 +132,11 @@ class Complement(Smoothed, Family):
         return np.asarray(logs - len(counts) * log(total))
 
     def form(self, params: ComplementParams) -> Linear:
-        """Counts times the weights of their columns."""
+        """Return a form that multiplies counts by the weights of their columns."""
         return Linear(
             x=params.weights, composition=Composition(params.log_theta, sign=-1.0, normed=self.norm)
         )
 
     def describe(self, params: ComplementParams) -> list[dict[str, Floats]]:
-        """Weights of the columns."""
+        """Return the weight of every column, per class."""
         return [{"weight": weight} for weight in params.weights.T]

@@ -190,7 +190,7 @@ class DirichletMultinomial(Family):
         return (1.0 - share) * change, (1.0 - share) * total_change
 
     def form(self, params: DirichletMultinomialParams) -> Polya:
-        """Dirichlet-multinomial (Polya urn) log probabilities."""
+        """Return the Dirichlet-multinomial (Polya urn) log probability as a form."""
         return Polya(params.alpha, params.known)
 
     def log_base_measure(self, x: Floats) -> Floats:
@@ -217,5 +217,5 @@ class DirichletMultinomial(Family):
         return drawn
 
     def describe(self, params: DirichletMultinomialParams) -> list[dict[str, Floats]]:
-        """The alphas of the columns."""
+        """Return the alpha of every column, per class."""
         return [{"alpha": alpha} for alpha in params.alpha.T]

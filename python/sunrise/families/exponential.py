@@ -131,5 +131,5 @@ class Exponential(TwoParameterPrior, Conjugate, Family):
         )
 
     def describe(self, params: ExponentialParams) -> list[dict[str, Floats]]:
-        """The rates."""
+        """Return the rate of every column, per class."""
         return [{"rate": rate} for rate in params.rate.T]

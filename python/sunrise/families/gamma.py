@@ -223,6 +223,6 @@ class Gamma(PseudoRowPrior, Candidate, Family):
         return np.maximum(rng.gamma(params.shape[y], 1.0 / params.rate[y]), self.support.lowest)
 
     def describe(self, params: GammaParams) -> list[dict[str, Floats]]:
-        """Shapes and rates."""
+        """Return shape and rate of every column, per class."""
         columns = zip(params.shape.T, params.rate.T, strict=True)
         return [{"shape": shape, "rate": rate} for shape, rate in columns]

@@ -300,7 +300,7 @@ class Gaussian(NormalInverseGammaPrior, Conjugate, Candidate, Family):
         return GaussianParams(mean, var, 0.0, self.known_columns(stats))
 
     def describe(self, params: GaussianParams) -> list[dict[str, Floats]]:
-        """Means and standard deviations."""
+        """Return mean and standard deviation of every column, per class."""
         return [{"mean": m, "sd": sd} for m, sd in zip(params.mean.T, np.sqrt(params.var).T, strict=True)]
 
     def centre(self, stats: Moments) -> Floats:

@@ -116,5 +116,5 @@ class Geometric(TwoParameterPrior, Conjugate, Candidate, Family):
         return GeometricParams(log(p), log(1.0 - p), stats.known)
 
     def describe(self, params: GeometricParams) -> list[dict[str, Floats]]:
-        """The probabilities of success."""
+        """Return the probability of success of every column, per class."""
         return [{"p": np.exp(log_p)} for log_p in params.log_p.T]

@@ -69,7 +69,7 @@ class KeepsValues(Family):
         return *super().statistics_key, tuple(None if own is None else own.step for own in self.compressed)
 
     def select_columns(self, columns: list[int]) -> Self:
-        """Return the family of some columns of its block, with their grids."""
+        """Return the family restricted to some columns of its block; their grids are kept."""
         family = super().select_columns(columns)
         return family.with_settings(compressed=tuple(self.compressed[j] for j in columns if self.compressed))
 

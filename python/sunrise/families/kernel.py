@@ -258,7 +258,7 @@ class Kernel(Candidate, KeepsValues):
         return params._replace(density=self._density(params))
 
     def form(self, params: KernelParams) -> Form:
-        """Log of the density, one object for all uses, because its tables are made once."""
+        """Return the log density as a form. All uses share one object, because its tables are built once."""
         if (draws := params.draws) is not None:
             return Pointwise(lambda x: draws.cells(x[:, 0, :]))
         return params.density or self._density(params)
@@ -388,5 +388,5 @@ class Kernel(Candidate, KeepsValues):
         return np.clip(self.bounds.from_scale(x), self.support.lowest, self.support.highest)
 
     def describe(self, params: KernelParams) -> list[dict[str, Floats]]:
-        """Bandwidths and weights of the cells."""
+        """Return bandwidth and total weight of every column, per class."""
         return [{"bandwidth": h, "n": n} for h, n in zip(params.bandwidth.T, params.n.T, strict=True)]

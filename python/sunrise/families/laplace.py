@@ -147,7 +147,7 @@ class Laplace(Candidate, KeepsValues):
         return LaplaceParams(median, np.where(scale > 0, scale, 1.0), known & stats.known)
 
     def form(self, params: LaplaceParams) -> Form:
-        """- log(2 scale) - |x - median| / scale."""
+        """Return the log density - log(2 scale) - |x - median| / scale as a form."""
         median, scale, known = params
         return Distance.of_columns("line", -np.log(2.0 * scale), median, 1.0 / scale, np.array(-1.0), known)
 
@@ -213,6 +213,6 @@ class Laplace(Candidate, KeepsValues):
         return rng.laplace(params.median[y], params.scale[y])
 
     def describe(self, params: LaplaceParams) -> list[dict[str, Floats]]:
-        """Medians and scales."""
+        """Return median and scale of every column, per class."""
         columns = zip(params.median.T, params.scale.T, strict=True)
         return [{"median": median, "scale": scale} for median, scale in columns]

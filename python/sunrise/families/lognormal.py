@@ -111,7 +111,7 @@ class LogNormal(NormalInverseGammaPrior, Conjugate, Candidate, Family):
         return LogNormalParams(*self.sample_moments(stats, n, rng), self.known_columns(stats))
 
     def describe(self, params: LogNormalParams) -> list[dict[str, Floats]]:
-        """Mean and standard deviation of log x."""
+        """Return mean and standard deviation of log x of every column, per class."""
         columns = zip(params.mean.T, np.sqrt(params.var).T, strict=True)
         return [{"log mean": mean, "log sd": sd} for mean, sd in columns]
 

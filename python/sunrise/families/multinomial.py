@@ -245,5 +245,5 @@ class Multinomial(Smoothed, Conjugate, Candidate, Family):
         return draw_counts(rng.poisson(mean[y]), theta[y], rng)
 
     def describe(self, params: MultinomialParams) -> list[dict[str, Floats]]:
-        """Shares of the columns in the counts."""
+        """Return the share of every column in the counts, per class."""
         return [{"share": share} for share in np.exp(params.log_theta).T]

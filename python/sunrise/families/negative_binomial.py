@@ -98,7 +98,7 @@ class NegativeBinomial(PseudoRowPrior, Candidate, Family):
         return NegativeBinomialParams(mean, np.maximum(size, 1.0 / MOST_SIZE), np.asarray(known)[::2])
 
     def form(self, params: NegativeBinomialParams) -> Form:
-        """The log probability of a count."""
+        """Return the log probability of a count as a form."""
         mean, size, known = params
         return Rising(
             base=-size * np.log1p(mean / size),
@@ -134,6 +134,6 @@ class NegativeBinomial(PseudoRowPrior, Candidate, Family):
         return rng.poisson(rate).astype(float)
 
     def describe(self, params: NegativeBinomialParams) -> list[dict[str, Floats]]:
-        """Means and sizes."""
+        """Return mean and size of every column, per class."""
         columns = zip(params.mean.T, params.size.T, strict=True)
         return [{"mean": mean, "size": size} for mean, size in columns]

@@ -76,7 +76,7 @@ class Odds(Smoothed, Family):
         return OddsParams(log_odds, known)
 
     def form(self, params: OddsParams) -> Linear:
-        """A count times the log odds of its column."""
+        """Return a form that multiplies counts by the log odds of their columns."""
         return Linear(x=params.log_odds)
 
     def left_out(self, stats: Sums, params: OddsParams, row_weight: Floats | None) -> RowsLeftOut:
@@ -124,5 +124,5 @@ class Odds(Smoothed, Family):
         return float("nan")
 
     def describe(self, params: OddsParams) -> list[dict[str, Floats]]:
-        """Log odds of each column."""
+        """Return the log odds of every column, per class."""
         return [{"log odds": log_odds} for log_odds in params.log_odds.T]

@@ -145,5 +145,5 @@ class Poisson(TwoParameterPrior, Conjugate, Candidate, Family):
         )
 
     def describe(self, params: PoissonParams) -> list[dict[str, Floats]]:
-        """The rates."""
+        """Return the rate of every column, per class."""
         return [{"rate": rate} for rate in params.rate.T]

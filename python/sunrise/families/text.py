@@ -268,7 +268,7 @@ class Text(Candidate, Family):
         return TextParams(words, use, np.array([bool(use.any())]), len(documents))
 
     def form(self, params: TextParams) -> Form:
-        """The form of the model of the words, extended to ignored words, which score 0."""
+        """Return the form of the family that scores the words; ignored words score 0."""
         if params.words is None:
             return Linear(x=np.zeros((params.n_classes, len(params.use))))
         weight = self.weight_to_apply[params.use]
@@ -361,7 +361,7 @@ class Text(Candidate, Family):
         return np.full((len(y), 1), np.nan)
 
     def describe(self, params: TextParams) -> list[dict[str, Floats]]:
-        """Number of words that are scored."""
+        """Return the number of words that the model scores."""
         return [{"words": np.full(params.n_classes, float(params.use.sum()))}]
 
     def feature_names(self, stats: Any, names: list[str]) -> list[str]:

@@ -104,7 +104,7 @@ class VonMises(PseudoRowPrior, Family):
         return VonMisesParams(direction, concentration_of(gap), varies & stats.known[::2])
 
     def form(self, params: VonMisesParams) -> Linear:
-        """Concentration cos(x - direction) - log(2 pi I0(concentration))."""
+        """Return the log density concentration cos(x - direction) - log(2 pi I0(concentration)) as a form."""
         k = np.where(params.known, params.concentration, 0.0)
         base = np.where(params.known, -np.log(2.0 * np.pi * special.i0e(k)) - k, 0.0)
         return Linear(
@@ -124,6 +124,6 @@ class VonMises(PseudoRowPrior, Family):
         return rng.vonmises(params.direction[y], params.concentration[y])
 
     def describe(self, params: VonMisesParams) -> list[dict[str, Floats]]:
-        """Directions and concentrations."""
+        """Return direction and concentration of every column, per class."""
         columns = zip(params.direction.T, params.concentration.T, strict=True)
         return [{"direction": direction, "concentration": k} for direction, k in columns]

@@ -105,7 +105,7 @@ class ZeroInflatedPoisson(PseudoRowPrior, Candidate, Family):
         return ZeroInflatedPoissonParams(rate, np.where(plain, 0.0, share), np.asarray(known)[::2])
 
     def form(self, params: ZeroInflatedPoissonParams) -> Linear:
-        """Linear in x and in the indicator of a zero."""
+        """Return a form that is linear in x and in the indicator of a zero."""
         base = log(1.0 - params.zeros) - params.rate
         at_zero = np.logaddexp(log(params.zeros), base)
         parts = base, log(params.rate), at_zero - base
@@ -137,6 +137,6 @@ class ZeroInflatedPoisson(PseudoRowPrior, Candidate, Family):
         return np.where(rng.random(counts.shape) < params.zeros[y], 0.0, counts)
 
     def describe(self, params: ZeroInflatedPoissonParams) -> list[dict[str, Floats]]:
-        """Rates and shares of additional zeros."""
+        """Return the rate and the share of additional zeros of every column, per class."""
         columns = zip(params.rate.T, params.zeros.T, strict=True)
         return [{"rate": rate, "zeros": zeros} for rate, zeros in columns]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from typing import Any
@@ -91,17 +92,17 @@ class TextFormat(FileFormat):
         batches = Batches(read(), lambda n: min(1.0, n * row_bytes / size))
         return batches
 
+    @abstractmethod
     def _sniffed(self, path: str) -> str:
         """Return the query of all columns with the types that the first rows show."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _query(self, path: str, columns: Columns, wanted: Sequence[str], skip: bool) -> str:
         """Return the query of some columns with known types."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _describe_error(self, path: str, text: str) -> str:
         """Return the error of DuckDB in a few words, with the line if it is known."""
-        raise NotImplementedError
 
     def _checked(self, table: Any, batches: Batches, skip: bool) -> Any:
         """Return the rows that could be read."""

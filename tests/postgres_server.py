@@ -1,4 +1,4 @@
-"""A temporary PostgreSQL server on a Unix socket, for the tests of exported SQL."""
+"""A temporary PostgreSQL server on a Unix socket, for tests that run SQL."""
 
 from __future__ import annotations
 
