@@ -38,12 +38,23 @@ def test_a_loaded_model_predicts_the_same_bits(name, tmp_path):
         assert repr(getattr(loaded, name, None)) == repr(getattr(model, name, None))
 
 
+#: Models of words that have no posterior mode, or no posterior to integrate over.
+REFUSED = {
+    "map": ("odds", "dirichlet_multinomial"),
+    "predictive": ("odds", "complement", "dirichlet_multinomial"),
+}
+
+
 @pytest.mark.parametrize("name", SETTINGS)
 def test_all_families_estimates_and_calibrations(name):
-    try:
-        model, rows = SETTINGS[name]()
-    except ValueError as error:
-        pytest.skip(f"these settings have no model: {error}")
+    *family, estimate, _ = name.split()
+    if family[0] == "text" and family[1] in REFUSED.get(estimate, ()):
+        with pytest.raises(
+            ValueError, match=f"estimate of TextNB with the model '{family[1]}' is '{estimate}'"
+        ):
+            SETTINGS[name]()
+        return
+    model, rows = SETTINGS[name]()
     same(model, sr.load(b"".join(model._pieces())), rows)
 
 

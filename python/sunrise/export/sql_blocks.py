@@ -298,10 +298,7 @@ def _codes(query: Scores, block: Description, k: int) -> None:
     whens = " ".join(f"WHEN {sql.number(code)} THEN {i}" for i, code in enumerate(block["codes"].tolist()))
     found = f"CASE {x} {whens} ELSE {rest} END" if n else rest
     query.cells[f"v{j}"] = f"CASE WHEN {x} >= 0 AND {x} = FLOOR({x}) THEN {found} END"
-    scores = np.concatenate(
-        [block["scores"].reshape(n, query.n_classes), [block["other"]], [block["unseen"]]]
-    )
-    _add_places(query, k, f"v{j}", scores)
+    _add_places(query, k, f"v{j}", _entries(block, "other", "unseen"))
 
 
 def _levels(query: Scores, block: Description, k: int) -> None:
@@ -325,10 +322,13 @@ def _levels(query: Scores, block: Description, k: int) -> None:
     whens = " ".join(f"WHEN {literal} THEN {i}" for i, literal in enumerate(literals))
     found = f"CASE {x} {whens} ELSE {n} END" if n else str(n)
     query.cells[f"v{j}"] = f"CASE WHEN {x} IS NULL THEN {n + 1} ELSE {found} END"
-    scores = np.concatenate(
-        [block["scores"].reshape(n, query.n_classes), [block["unseen"]], [block["missing"]]]
-    )
-    _add_places(query, k, f"v{j}", scores)
+    _add_places(query, k, f"v{j}", _entries(block, "unseen", "missing"))
+
+
+def _entries(block: Description, *others: str) -> Any:
+    """Return the scores of the levels of a column, then those of its other cells: entries x classes."""
+    rest = np.array([block[name] for name in others])
+    return np.concatenate([np.reshape(block["scores"], (-1, rest.shape[1])), rest])
 
 
 def _curve(query: Scores, block: Description, k: int) -> None:
