@@ -51,6 +51,7 @@ ORDER = {
     "datasets": "",
     "plots": "densities",
     "demo": "",
+    "cli": "",
 }
 RANK = {
     f"{folder}.{module}" if module else folder: rank

@@ -1,0 +1,9 @@
+"""The command line: `sunrise`. Needs the extra `cli` (click, rich, duckdb, pyarrow)."""
+
+import sys
+
+
+def main() -> None:
+    """Run the command line, or say in one line what to install."""
+    print('The command line needs more packages: pip install "sunrise[cli]".', file=sys.stderr)
+    sys.exit(1)
