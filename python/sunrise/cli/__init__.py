@@ -5,5 +5,6 @@ import sys
 
 def main() -> None:
     """Run the command line, or say in one line what to install."""
-    print("The command line needs more packages: pip install click rich duckdb pyarrow", file=sys.stderr)
+    hint = "pip install click rich duckdb pyarrow"
+    print(f"The command line needs more packages: {hint}", file=sys.stderr)
     sys.exit(1)
