@@ -34,8 +34,8 @@ ORDER = {
     "dirichlet_multinomial text",
     "model": "settings choice given_families schema calibration_weights class_prior accumulate record fitted "
     "compression suppression encode_rows score",
-    "inference": "scores left_out_blocks leave_one_out held_out folds optimise score_blocks column_weights temperature "
-    "calibration em_report em decisions explain intervals linear_form posteriors sampling",
+    "inference": "quality scores left_out_blocks leave_one_out held_out folds optimise score_blocks column_weights "
+    "temperature calibration em_report em decisions explain intervals linear_form posteriors sampling",
     "selection": "rules density distinct row_scores decide by_score choose waking duplicates mutual_information",
     "store": "errors container packing classes values files state inspect accumulator",
     "export": "refusals curves description shapes json_text sql_dialects sql_functions sql_blocks sql_query onnx_graph "

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from functools import reduce
+from operator import add
 from os import PathLike
 from typing import Any, ClassVar, NoReturn
 
@@ -11,6 +14,7 @@ from sklearn.base import ClassifierMixin
 
 from sunrise import _native
 from sunrise._common import labels
+from sunrise._common.arrays import Floats, Positions
 from sunrise._common.threads import limited_to
 from sunrise._common.warnings import ImpossibleRowWarning, StaleCalibrationWarning, alert
 from sunrise.data import write
@@ -25,10 +29,11 @@ from sunrise.estimators.source_predict import predict_to_file
 from sunrise.families.readers import Unusable
 from sunrise.inference.explain import Explanation
 from sunrise.inference.linear_form import LinearForm
+from sunrise.inference.quality import Quality
 from sunrise.model.encode_rows import count_unusable, encode_rows
 from sunrise.model.fitted import FittedModel
 from sunrise.model.score import score_rows
-from sunrise.streams.lazy_predictions import lazy_predictions, score_accuracy, score_source
+from sunrise.streams.lazy_predictions import labelled_batches, lazy_predictions, score_source
 from sunrise.streams.partitioned import Partitioned
 from sunrise.streams.relation import Relation
 from sunrise.streams.source import Source, source_of
@@ -110,16 +115,50 @@ class PredictionMixin(ClassifierMixin, Estimator):  # type: ignore[misc]
         y may be the name of the label column of X. A label that did not occur in fit is never predicted.
         """
         self._require_fitted()
+        correct = total = 0.0
+        for batch, y_codes, weight in self._labelled_rows(X, y, sample_weight):
+            correct += float(weight[self._scored(batch, None, self._model) == y_codes].sum())
+            total += float(weight.sum())
+        return correct / total
+
+    def evaluate(self, X: Any, y: Any, sample_weight: Any = None) -> Quality:
+        """Return the quality of the predictions for labelled rows: scores, confusion matrix, reliability, thresholds.
+
+        X, y and sample_weight are those of `score`. The rows should be new ones: `quality_` has the quality on training
+        rows that were kept from the model.
+
+        >>> from sunrise import NaiveBayes
+        >>> from sunrise.datasets import load_house_votes
+        >>> votes = load_house_votes("pandas").frame
+        >>> quality = NaiveBayes().fit(votes.head(300), "party").evaluate(votes.tail(135), "party")
+        >>> print(quality)
+        accuracy 0.941, log loss 0.157, Brier score 0.047 on 135 new rows
+        """
+        self._require_fitted()
+        parts = (
+            Quality.of(self._scored(batch, "log_proba", self._model), y_codes, weight, self.classes_)
+            for batch, y_codes, weight in self._labelled_rows(X, y, sample_weight)
+        )
+        return reduce(add, parts)
+
+    def _labelled_rows(self, X: Any, y: Any, sample_weight: Any) -> Iterator[tuple[Batch, Positions, Floats]]:
+        """Return encoded rows, the positions of their labels in `classes_` (-1: unknown) and weights, in batches."""
         if (source := self._source(X)) is not None:
-            return score_accuracy(self.score, source, y, sample_weight)
-        who, table = type(self).__name__, self._read_table(X, fitting=False)
+            for table, labels_of_batch, weight in labelled_batches(source, y, sample_weight):
+                yield self._labelled_batch(table, labels_of_batch, weight)
+        else:
+            yield self._labelled_batch(X, y, sample_weight)
+
+    def _labelled_batch(self, X: Any, y: Any, sample_weight: Any) -> tuple[Batch, Positions, Floats]:
+        table = self._read_table(X, fitting=False)
         if self._finds_labels_by_name and is_name(y, table):
             table, y = table.without(y), label_column(X, table, y)
-        classes, codes = encode_labels(who, y, table.n_rows)
+        classes, codes = encode_labels(type(self).__name__, y, table.n_rows)
         batch, _ = encode_rows(table, self._model, release=True)
         batch.warn()
-        correct = self._scored(batch, None, self._model) == labels.locate(self.classes_, classes)[codes]
-        return float(np.average(correct, weights=weights(sample_weight, table.n_rows)))
+        weight = weights(sample_weight, table.n_rows)
+        known = labels.locate(self.classes_, classes)[codes]
+        return batch, known, np.ones(table.n_rows) if weight is None else weight
 
     def _score(self, X: Any, output: str | None) -> NDArray[Any]:
         self._require_fitted()

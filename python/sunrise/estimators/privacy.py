@@ -57,6 +57,7 @@ class PrivacyMixin(StreamMixin):
         words unknown; the other cells of the rows and the class counts stay. At predict, a removed level is treated as
         `unseen` says. Declared levels (categories of pandas, Enum of polars) with fewer rows are removed, too, because
         they often come from the data. Bins, numbers and yes/no columns have no levels. The calibration becomes stale.
+        `quality_`, which counts rows, is removed.
 
         Classes are not removed: a `RareClassesWarning` names those with fewer rows. Two exceptions to "as if": weights
         of words that depend on the length of a document, and the lengths of a Dirichlet-multinomial, still include the
@@ -83,6 +84,8 @@ class PrivacyMixin(StreamMixin):
                 self._set_state(self._model.settings, schema, stats, self._announced)
                 if not np.array_equal(prior, self._model.class_prior):
                     self._set_class_prior(prior)
+            if (score := self.__dict__.get("loo_score_")) is not None:  # its quality counts single rows
+                self.__dict__["loo_score_"] = score._replace(quality=None)
         rare = [
             label
             for label, n in zip(self.stats_.classes.tolist(), self.stats_.rows, strict=True)

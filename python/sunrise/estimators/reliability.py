@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -13,6 +14,7 @@ from sunrise.data.weights import weights
 from sunrise.estimators.learning import LearningMixin
 from sunrise.inference.intervals import intervals
 from sunrise.inference.leave_one_out import LeaveOneOut
+from sunrise.inference.quality import Quality
 from sunrise.inference.scores import LooScore
 from sunrise.model.calibration_weights import Strengths
 from sunrise.model.encode_rows import encode_rows
@@ -136,6 +138,29 @@ class ReliabilityMixin(LearningMixin):
                 f"{name} is not a distribution of the cells, so its parameters have no posterior."
             )
         return intervals(model, batch, tails, int(n_draws), np.random.default_rng(random_state))
+
+    @property
+    def quality_(self) -> Quality | None:
+        """Confusion matrix, reliability and thresholds on training rows that the model has not seen.
+
+        It belongs to `loo_score_` and is None without it: `calibrate=None` and updates leave none. `evaluate` returns
+        the same for other rows.
+
+        >>> from sunrise import NaiveBayes
+        >>> from sunrise.datasets import load_heart_disease
+        >>> model = NaiveBayes().fit(load_heart_disease("pandas").frame, "disease")
+        >>> model.quality_.confusion.astype(int)
+        array([[141,  23],
+               [ 28, 111]])
+        >>> groups = model.quality_.reliability("yes", groups=3)
+        >>> groups.predicted.round(2), groups.observed.round(2)
+        (array([0.06, 0.4 , 0.91]), array([0.07, 0.41, 0.91]))
+        """
+        self._fitted_model("quality_")
+        score: LooScore | None = self.__dict__.get("loo_score_")
+        if score is None or score.quality is None:
+            return None
+        return replace(score.quality, classes=self.classes_)
 
     @property
     def calibration_(self) -> Calibrated | None:

@@ -178,6 +178,9 @@ def _read_model(parts: dict[str, Any], reader: Reader) -> Any:
             raise ModelFileError(f"The model file holds a wrong value of {key!r}.")
     if own.get("n_features_in_") != len(schema.names):
         raise ModelFileError("The number of columns in the model file does not fit its schema.")
+    score = own.get("loo_score_")
+    if score is not None and not (score.quality is None or len(score.quality.confusion) == len(classes)):
+        raise ModelFileError("The quality in the model file does not fit its classes.")
     known_labels = classes.tolist()
     if len(set(known_labels)) < len(known_labels) or not set(stats.classes.tolist()) <= set(known_labels):
         raise ModelFileError("The classes of the model file do not fit its statistics.")

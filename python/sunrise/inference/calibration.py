@@ -17,13 +17,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sunrise._common.arrays import Codes, Floats, Mask, Positions
+from sunrise._common.arrays import Codes, Floats, Labels, Mask, Positions
 from sunrise.inference.column_weights import ColumnWeights
 from sunrise.inference.folds import N_FOLDS
 from sunrise.inference.held_out import HeldOut
 from sunrise.inference.leave_one_out import LeaveOneOut
 from sunrise.inference.score_blocks import log_probabilities, usable_rows
-from sunrise.inference.scores import LooScore, accuracy_and_loss
+from sunrise.inference.scores import LooScore, score_of
 from sunrise.inference.temperature import Temperature, Uncalibrated
 from sunrise.model.calibration_weights import Calibration
 
@@ -79,7 +79,7 @@ def calibrate(rows: LeaveOneOut, kind: str | None, fold: Codes, learn_rest: Lear
     else:
         trials = _learn_folds(objective, learn_rest, np.unique(fold[use]).tolist(), v)
         method = f"{N_FOLDS} folds"
-    best, score = _judge(trials, left_out, method)
+    best, score = _judge(trials, model.classes, left_out, method)
     if best:
         v = objective.solve(objective.grid[best], v)
     return Calibrated(objective.calibration(rows, v, objective.grid[best]) if kind else None, score)
@@ -168,7 +168,7 @@ def _learn_folds(of_all: Any, learn_rest: LearnRest, folds: list[int], v: Floats
     return [replace(trial, wanted=wanted) for trial in trials]
 
 
-def _judge(trials: list[_Trial], left_out: int, method: str) -> tuple[int, LooScore]:
+def _judge(trials: list[_Trial], classes: Labels, left_out: int, method: str) -> tuple[int, LooScore]:
     """Return the best strength, and the score of the model; no fold has a say in its own strength."""
     losses = [trial.losses() for trial in trials]
     weights = [trial.objective.weight for trial in trials]
@@ -180,9 +180,8 @@ def _judge(trials: list[_Trial], left_out: int, method: str) -> tuple[int, LooSc
     y, weight = (
         np.concatenate(parts) for parts in zip(*((t.objective.y, t.weight) for t in trials), strict=True)
     )
-    of_model = accuracy_and_loss(np.concatenate(predictions), y, weight)
-    of_prior = accuracy_and_loss(np.concatenate([trial.log_prior_without for trial in trials]), y, weight)
-    score = LooScore(*of_model, *of_prior, len(y), left_out, method)
+    log_p, prior = np.concatenate(predictions), np.concatenate([t.log_prior_without for t in trials])
+    score = score_of(log_p, prior, y, weight, classes, left_out, method)
     return _best_strength(losses, weights), score
 
 

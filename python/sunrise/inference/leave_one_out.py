@@ -22,7 +22,7 @@ from sunrise.engines import array
 from sunrise.families.base import Family
 from sunrise.forms.base import Form, apply_weight
 from sunrise.inference.left_out_blocks import LeftOutBlocks
-from sunrise.inference.scores import LooScore, accuracy_and_loss
+from sunrise.inference.scores import LooScore, score_of
 from sunrise.model.class_prior import log_share_without
 from sunrise.model.score import block_scores, by_row, row_factors, score_rows
 from sunrise.numerics.special import log
@@ -196,7 +196,6 @@ class LeaveOneOut(LeftOutBlocks):
         """Return accuracy and log loss of the model and of the class prior; rows count by their sample weight."""
         weight = np.ones(len(log_proba)) if self.weight is None else self.weight
         use = (weight > 0) & ~self.is_only_row_of_class
-        both = log_proba[use], self.log_class_prior(use)
-        of_model, of_prior = (accuracy_and_loss(log_p, self.y[use], weight[use]) for log_p in both)
         n_only_rows = int((self.is_only_row_of_class & (weight > 0)).sum())
-        return LooScore(*of_model, *of_prior, int(use.sum()), n_only_rows, method)
+        rows = log_proba[use], self.log_class_prior(use), self.y[use], weight[use]
+        return score_of(*rows, self.model.classes, n_only_rows, method)

@@ -6,9 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sunrise._common.arrays import Codes, Floats
+from sunrise._common.arrays import Codes, Floats, Labels
 from sunrise._common.stored import stored
 from sunrise.engines.array import mean_log_loss
+from sunrise.inference.quality import Quality
 
 
 @stored("loo score")
@@ -32,6 +33,12 @@ class LooScore(NamedTuple):
     rows: int
     left_out: int
     method: str = "leave-one-out"
+    #: Confusion matrix and reliability of the same predictions; `quality_` of the estimator returns it.
+    quality: Quality | None = None
+
+    def __repr__(self) -> str:
+        fields = (f"{name}={value!r}" for name, value in self._asdict().items() if name != "quality")
+        return f"LooScore({', '.join(fields)})"
 
     def __str__(self) -> str:
         """Return one line of text.
@@ -43,6 +50,15 @@ class LooScore(NamedTuple):
             f"accuracy {self.accuracy:.3f}, log loss {self.log_loss:.3f} on unseen rows ({self.method}); "
             f"the class prior alone {self.prior_accuracy:.3f}, {self.prior_log_loss:.3f}"
         )
+
+
+def score_of(
+    log_p: Floats, prior: Floats, y: Codes, weight: Floats, classes: Labels, left_out: int, method: str
+) -> LooScore:
+    """Return the score of log-probabilities and of class priors (rows x classes), with the quality of the former."""
+    of_model, of_prior = (accuracy_and_loss(scores, y, weight) for scores in (log_p, prior))
+    quality = Quality.of(log_p, y, weight, classes, method)
+    return LooScore(*of_model, *of_prior, len(y), left_out, method, quality)
 
 
 def accuracy_and_loss(log_p: Floats, y: Codes, weight: Floats) -> tuple[float, float]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from typing import Any
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from sunrise.data import write
 from sunrise.data.columns import lazy_kind_of
-from sunrise.data.frame import frame_of
+from sunrise.data.frame import Frame, frame_of
 from sunrise.data.labels import label_column
 from sunrise.streams.source import Source, n_rows_of
 
@@ -25,11 +25,14 @@ def score_source(predict: Callable[[Any], NDArray[Any]], source: Source) -> NDAr
     return np.concatenate(parts)
 
 
-def score_accuracy(score: Callable[..., float], source: Source, y: Any, sample_weight: Any) -> float:
-    """Return the accuracy on all rows of a source; y and sample_weight are names of its columns."""
+def labelled_batches(source: Source, y: Any, sample_weight: Any) -> Iterator[tuple[Frame, Any, Any]]:
+    """Return the batches of a source with labels and weights; y and sample_weight are names of its columns.
+
+    Batches without a row of positive weight are left out.
+    """
     if not isinstance(y, str) or not isinstance(sample_weight, str | None):
         raise ValueError("X comes in batches. Pass the names of its columns as y and sample_weight.")
-    correct = total = 0.0
+    is_empty = True
     with closing(source):
         for piece in source.pieces():
             table, weight, n_rows = frame_of(piece.table), None, float(n_rows_of(piece.table))
@@ -39,11 +42,10 @@ def score_accuracy(score: Callable[..., float], source: Source, y: Any, sample_w
                 n_rows = float(weight.sum())
                 table = table.without(sample_weight)
             if n_rows > 0:
-                correct += n_rows * score(table.without(y), labels, weight)
-                total += n_rows
-    if total == 0:
+                is_empty = False
+                yield table.without(y), labels, weight
+    if is_empty:
         raise ValueError("The source has no rows with a positive weight, so there is nothing to score.")
-    return correct / total
 
 
 def lazy_predictions(X: Any, predict: Callable[[Any], Any], columns: dict[Any, Any]) -> Any:
