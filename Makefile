@@ -11,12 +11,13 @@ PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 SOURCES := pyproject.toml Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name 'Cargo.toml')
 NEED_RUST = $(if $(shell command -v cargo),,$(error Rust is not installed: get it from https://rustup.rs and run make again))
 
-.PHONY: help demo test lint test-slow test-long test-oldest docs coverage wheel bench format clean
+.PHONY: help demo test lint test-slow test-long test-oldest docs site coverage wheel bench format clean
 
 help:  # list the targets
 	@grep -E '^[a-z-]+:.*  # ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*  # /\1\t/' | expand -t 14
 
 demo: $(VENV)/.built  # fit, evaluate and explain a model of a real data set
+	@echo "Fitting and cross-validating a model of 303 patients ..."
 	@$(BIN)/python -m sunrise.demo
 
 test: lint  # formatters, linters, types and all tests but the slow ones
@@ -38,7 +39,11 @@ test-long: $(VENV)/.test  # tests that take hours: very many random cases
 	SUNRISE_LONG=1 $(PYTEST) -m long
 
 docs: $(VENV)/.test  # the code, the numbers and the links of README and docs
-	$(PYTEST) tests/test_docs.py tests/test_examples.py
+	$(PYTEST) tests/test_docs.py tests/test_examples.py tests/test_site.py
+
+site: $(VENV)/.test  # the documentation as a web site with search, in site/
+	$(BIN)/python -m sphinx -W --keep-going -q -d site/.doctrees docs site
+	@echo "Open site/index.html"
 
 OLDEST := .venv-oldest
 OLDEST_PYTHON := $(subst $(VENV),$(OLDEST),$(BIN))/python
@@ -77,8 +82,9 @@ format: $(VENV)/.test  # let the formatters have their way
 # The package is installed in place: only a change of the Rust sources or of the settings builds it anew.
 $(VENV)/.built: $(SOURCES)
 	@: $(NEED_RUST)
-	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(PIP) install --editable .
+	@test -x $(BIN)/python || { echo "Creating a Python environment in $(VENV) ..." && $(PYTHON) -m venv $(VENV); }
+	@echo "Installing the dependencies and compiling the Rust code; the first time takes a few minutes ..."
+	$(BIN)/python -m pip --disable-pip-version-check install --editable .
 	@touch $@
 
 $(VENV)/.test: $(VENV)/.built
@@ -91,4 +97,4 @@ $(VENV)/.wheel: pyproject.toml
 	@touch $@
 
 clean:  # remove everything that was built
-	rm -rf $(VENV) $(OLDEST) $(DIST) target
+	rm -rf $(VENV) $(OLDEST) $(DIST) target site
