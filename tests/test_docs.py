@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import subprocess
 import sys
-import textwrap
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -23,15 +24,47 @@ def name(page):
     return page.relative_to(ROOT).as_posix()
 
 
-@pytest.mark.parametrize("page", [p for p in PAGES if "```python" in p.read_text()], ids=name)
-def test_the_code_of_a_page_runs(page, capsys):
+#: A block of Python, and the block of its output if one follows.
+BLOCKS = re.compile(r"```python\n(.*?)```\n(?:\n```text\n(.*?)```)?", flags=re.DOTALL)
+WITH_CODE = [page for page in PAGES if "```python" in page.read_text()]
+
+
+@pytest.mark.parametrize("page", WITH_CODE, ids=name)
+def test_the_code_of_a_page_runs_and_prints_what_the_page_says(page, capsys):
     space: dict[str, object] = {}
-    for block in re.findall(r"```python\n(.*?)```", page.read_text(), flags=re.DOTALL):
-        exec(compile(block, str(page), "exec"), space)
-    if page.name == "README.md":
+    for code, output in BLOCKS.findall(page.read_text()):
+        exec(compile(code, str(page), "exec"), space)
         printed = capsys.readouterr().out
-        assert printed
-        assert textwrap.indent(printed, "    ") in page.read_text()
+        assert not output or printed == output
+
+
+def test_the_readme_shows_output():
+    assert any(output for _, output in BLOCKS.findall((ROOT / "README.md").read_text()))
+
+
+def installed_by(text):
+    """The packages of all lines `pip install ...` in a text, those of extras included."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    extras = project["optional-dependencies"]
+    packages = list(project["dependencies"])
+    for line in re.findall(r"pip install ([^`\n]+)", text):
+        packages += re.findall(r"(?<![\w.\[])[a-z][\w-]+(?![\w\]])", line)
+        packages += [package for extra in re.findall(r"\.\[(\w+)\]", line) for package in extras[extra]]
+    return {re.split(r"[<>=\[]", package)[0] for package in packages}
+
+
+MODULES = {"sklearn": "scikit-learn"}
+
+
+@pytest.mark.parametrize("page", WITH_CODE, ids=name)
+def test_the_code_of_a_page_needs_what_its_install_line_or_that_of_the_readme_names(page):
+    installed = installed_by((ROOT / "README.md").read_text() + page.read_text()) | {"sunrise"}
+    for code, _ in BLOCKS.findall(page.read_text()):
+        for node in ast.walk(ast.parse(code)):
+            modules = [node.module] if isinstance(node, ast.ImportFrom) else []
+            modules += [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            for module in (m.split(".")[0] for m in modules):
+                assert module in sys.stdlib_module_names or MODULES.get(module, module) in installed, module
 
 
 def test_the_demo_runs_and_says_why():
