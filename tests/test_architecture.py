@@ -24,8 +24,8 @@ ORDER = {
     "statistics": "terms bounds grids support deferred base sums moments counts fading empirical words bursts model",
     "numerics": "special conjugate normal_inverse_gamma evidence quadrature bandwidth bin_edges polya",
     "forms": "base linear table pointwise polya distance rising removal kernel_density kernel_removal kernel_draws",
-    "data": "errors levels profile weights column join findings blocks columns types frame row_hash write align labels "
-    "kept_rows",
+    "data": "errors levels profile weights column join findings blocks columns types frame rows row_hash write align "
+    "labels kept_rows",
     "text": "alphabet texts vocabulary counter hashed",
     "engines": "array_words array native_weights pieces native",
     "families": "left_out counts_left_out cells record_cells readers text_reader capabilities base kept_values "
@@ -43,10 +43,10 @@ ORDER = {
     "streams": "source sample partitioned batches files_arrow files_text files checkpoint progress predictions "
     "lazy_predictions relation expressions sql grouped sums value_counts pushdown lazy",
     "estimators": "base constraints fitted_attribute given_parameters mixed_parameters training_rows calibrating "
-    "stream partitioned_fit lazy_fit source_fit algebra learning source_predict prediction reliability generative "
-    "privacy display summary words exporting saving naive_bayes single_family bernoulli_nb categorical_nb "
-    "complement_nb dirichlet_multinomial_nb gaussian_nb kernel_nb multinomial_nb poisson_nb text_nb selector window "
-    "compare",
+    "stream partitioned_fit lazy_fit source_fit algebra learning source_predict prediction reliability "
+    "text_tables generative privacy display summary words exporting saving naive_bayes single_family bernoulli_nb "
+    "categorical_nb complement_nb dirichlet_multinomial_nb gaussian_nb kernel_nb multinomial_nb poisson_nb text_nb "
+    "selector window compare cross_validation",
     "cluster": "errors parts tasks row_groups spark_jobs spark",
     "datasets": "",
     "plots": "densities",

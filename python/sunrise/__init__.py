@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from sunrise.cluster.errors import *
     from sunrise.estimators import *
     from sunrise.estimators.compare import *
+    from sunrise.estimators.cross_validation import *
     from sunrise.estimators.saving import *
     from sunrise.estimators.selector import *
     from sunrise.estimators.window import *
@@ -39,6 +40,7 @@ _PUBLIC = (
     *("_common.warnings", "cluster.errors", "store.errors", "store.inspect", "store.accumulator", "families"),
     *("streams.files", "streams.lazy"),
     *("estimators", "estimators.saving", "estimators.window", "estimators.compare", "estimators.selector"),
+    "estimators.cross_validation",
 )
 _SUBMODULES = {name: name for name in ("datasets", "engines", "plots", "text")} | {"spark": "cluster.spark"}
 

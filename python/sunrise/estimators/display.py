@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from heapq import nlargest
 from html import escape
@@ -12,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from sunrise._common.arrays import Floats
-from sunrise.data.levels import escape_newlines
+from sunrise.estimators.text_tables import STYLE, aligned, cut, number_not_shown
 from sunrise.families.kept_values import KeepsValues
 from sunrise.model.fitted import FittedModel
 from sunrise.model.given_families import given_choices
@@ -128,18 +127,18 @@ class Summary:
         """Return the summary as text for a terminal."""
         classes = self.classes[:MOST_CLASSES]
         lines = [self.title, "  " + self.head, *([f"  {self.score}"] if self.score else []), ""]
-        lines += _aligned(
+        lines += aligned(
             [("class", "rows", "prior"), *((c, f"{n:,}", f"{p:.3f}") for c, n, p in classes)], "<>>"
         )
-        lines += _number_not_shown(len(self.classes) - len(classes), "classes")
+        lines += number_not_shown(len(self.classes) - len(classes), "classes")
         order = " | ".join(label for label, *_ in self.classes) if len(self.classes) <= 3 else "by class"
         table = [("column", "family", "missing", f"parameters ({order})", "why")]
         for column in self.columns[:MOST_COLUMNS]:
             missing = "" if column.missing is None else f"{column.missing:,}"
             parameters = format_parameters(column.parameters)
             table.append((column.name, column.family or "-", missing, parameters, column.reason))
-        lines += ["", *_aligned(table, "<<><<")]
-        lines += _number_not_shown(self.n_columns - MOST_COLUMNS, "columns")
+        lines += ["", *aligned(table, "<<><<")]
+        lines += number_not_shown(self.n_columns - MOST_COLUMNS, "columns")
         return "\n".join(lines)
 
     def html(self) -> str:
@@ -151,11 +150,11 @@ class Summary:
         )
         columns = "".join(self._html_column(column) for column in self.columns[:MOST_COLUMNS])
         more = [
-            *_number_not_shown(len(self.classes) - len(shown), "classes"),
-            *_number_not_shown(self.n_columns - MOST_COLUMNS, "columns"),
+            *number_not_shown(len(self.classes) - len(shown), "classes"),
+            *number_not_shown(self.n_columns - MOST_COLUMNS, "columns"),
         ]
         return (
-            f"<div class=sunrise>{_STYLE}<b>{escape(self.title)}</b><p>{escape(self.head)}</p>"
+            f"<div class=sunrise>{STYLE}<b>{escape(self.title)}</b><p>{escape(self.head)}</p>"
             + (f"<p>{escape(self.score)}</p>" if self.score else "")
             + f"<table><tr><th>class</th><th>rows</th><th>prior</th></tr>{classes}</table>"
             "<table><tr><th>column</th><th>family</th><th>missing</th><th>parameters</th><th>why</th></tr>"
@@ -182,14 +181,6 @@ class Summary:
         return f"<details><summary>{short}</summary><table><tr><th></th>{header}</tr>{rows}</table></details>"
 
 
-_STYLE = (
-    "<style>.sunrise{font:13px sans-serif}.sunrise p{margin:.3em 0;opacity:.75}.sunrise table{border-collapse:collapse;"
-    "margin:.4em 0}.sunrise th,.sunrise td{text-align:left;vertical-align:top;padding:.15em .7em;"
-    "border-bottom:1px solid #8884}.sunrise .n{text-align:right;font-variant-numeric:tabular-nums}"
-    ".sunrise summary{cursor:pointer}</style>"
-)
-
-
 def _number(value: Any) -> str:
     return f"{value:.3g}" if 1e-3 <= abs(value) < 1e5 or value == 0 else f"{value:.2e}"
 
@@ -202,24 +193,8 @@ def format_parameters(parameters: dict[str, Floats], width: int = 44) -> str:
     shown: list[str] = []
     for name, values in ranked:
         numbers = " | ".join(_number(value) for value in values[:3])
-        shown.append(f"{_cut(name, 16)}: {numbers}" + (" ..." if len(values) > 3 else ""))
+        shown.append(f"{cut(name, 16)}: {numbers}" + (" ..." if len(values) > 3 else ""))
         if len(shown) > 1 and len(", ".join(shown)) > width:
             shown.pop()
             break
     return ", ".join(shown) + (", ..." if len(shown) < len(parameters) else "")
-
-
-def _cut(text: str, width: int) -> str:
-    return text if len(text) <= width else text[: width - 1] + "…"
-
-
-def _aligned(rows: Iterable[tuple[str, ...]], sides: str) -> list[str]:
-    """Return the lines of a table with aligned columns; `sides` has < or > for each column."""
-    cut = [tuple(_cut(escape_newlines(cell), 70) for cell in row) for row in rows]
-    widths = [max(map(len, column)) for column in zip(*cut, strict=True)]
-    cells = [[f"{cell:{side}{w}}" for cell, side, w in zip(row, sides, widths, strict=True)] for row in cut]
-    return ["  " + "  ".join(row).rstrip() for row in cells]
-
-
-def _number_not_shown(number: int, noun: str) -> list[str]:
-    return [f"  ... and {number:,} more {noun}"] if number > 0 else []

@@ -17,6 +17,7 @@ from sunrise.data import write
 from sunrise.data.frame import is_single
 from sunrise.engines import array
 from sunrise.estimators.prediction import PredictionMixin
+from sunrise.estimators.text_tables import ColumnBits
 from sunrise.inference.decisions import decisions
 from sunrise.inference.sampling import sample_rows
 from sunrise.model.fitted import FittedModel
@@ -166,7 +167,7 @@ class GenerativeMixin(PredictionMixin):
             schema.library, columns, types={k: own for k, own in types.items() if own is not None}
         )
 
-    def mutual_information(self, *, per_row: bool = False) -> Floats:
+    def mutual_information(self, *, per_row: bool = False) -> ColumnBits:
         """Return the mutual information of each column and the class in bits, computed from the fitted statistics.
 
         Columns that the model does not use have 0 bits. A text column has the bits of its most informative word (is the
@@ -174,9 +175,17 @@ class GenerativeMixin(PredictionMixin):
         a column is whether one counted unit (token) belongs to the column; with `per_row` its bits are multiplied by
         the mean number of units of a row (at most the entropy of the class), so that all columns are comparable.
 
-        >>> from sunrise import BernoulliNB
-        >>> BernoulliNB(alpha=0).fit([[0, 1], [1, 1], [0, 0], [1, 0]], [0, 0, 1, 1]).mutual_information()
-        array([0., 1.])
+        The result is an array in the order of the columns that also knows their names: `bits["age"]`, `bits.by_name()`.
+
+        >>> from sunrise import NaiveBayes
+        >>> table = {"left": [0, 1, 0, 1], "right": [1, 1, 0, 0]}
+        >>> bits = NaiveBayes("bernoulli", estimate="mle").fit(table, [0, 0, 1, 1]).mutual_information()
+        >>> bits["right"], bits.tolist()
+        (1.0, [0.0, 1.0])
+        >>> bits
+          column  bits
+          right   1.000
+          left    0.000
         """
         self._require_fitted()
         model = self._model
@@ -185,7 +194,26 @@ class GenerativeMixin(PredictionMixin):
             bits[list(part.columns)] = column_information(
                 part.family, params, stats, model.class_prior, per_row
             )
-        return bits
+        return ColumnBits.of(bits, self._columns())
+
+    @property
+    def feature_importances_(self) -> Floats:
+        """Mutual information of each column and the class in bits per row, for scikit-learn's feature selection.
+
+        It is `mutual_information(per_row=True)` as a plain array. Models without a distribution of their cells
+        (complement naive Bayes) have no such attribute.
+
+        >>> from sklearn.feature_selection import SelectFromModel
+        >>> from sunrise import GaussianNB
+        >>> X, y = [[0.0, 1.0], [1.0, 0.9], [0.1, 5.0], [1.1, 5.2]], ["a", "a", "b", "b"]
+        >>> SelectFromModel(GaussianNB(), max_features=1).fit(X, y).get_support()
+        array([False,  True])
+        """
+        self._fitted_model("feature_importances_")
+        try:
+            return np.asarray(self.mutual_information(per_row=True))
+        except ValueError as error:  # hasattr expects AttributeError
+            raise AttributeError(f"{type(self).__name__} has no feature_importances_: {error}") from None
 
     def select(self, k: int | None = None, *, min_bits: float | None = None) -> Self:
         """Return the model of the columns with the largest mutual information with the class; the data are not needed.

@@ -9,6 +9,7 @@ from sunrise._common.arrays import Floats
 from sunrise.data import write
 from sunrise.estimators.base import Estimator
 from sunrise.estimators.display import MOST_COLUMNS, Summary, format_parameters
+from sunrise.estimators.text_tables import FamiliesByColumn, printed_families
 from sunrise.families.base import Family
 from sunrise.inference.posteriors import ByColumn, log_evidence_of
 from sunrise.numerics.evidence import Chosen, Evidence
@@ -27,7 +28,7 @@ class SummaryMixin(Estimator):
 
         The score of a candidate family is the mean leave-one-out log probability of the class, given this column only.
         The value is a frame of the library that the model was fitted with, or a dict by column if it was not fitted to
-        a frame.
+        a frame. It prints as a table without the scores.
 
         >>> from sunrise import NaiveBayes
         >>> model = NaiveBayes().fit({"hair": ["long", "short", "long"]}, ["a", "b", "a"])
@@ -35,29 +36,34 @@ class SummaryMixin(Estimator):
         ('categorical', '2 categories')
         """
         self._fitted_model("families_")
-        columns = self._summary().columns
-        if self._model.schema.library is None:
-            return {
-                c.name: {
-                    "family": c.family,
-                    "reason": c.reason,
-                    "parameters": c.parameters,
-                    "scores": c.scores,
-                }
-                for c in columns
-            }
-        return write.frame(
-            self._model.schema.library,
+        columns, library = self._summary().columns, self._model.schema.library
+        shown = [(c.name, c.family or "-", c.reason, format_parameters(c.parameters)) for c in columns]
+        if library is None:
+            return FamiliesByColumn(
+                {
+                    c.name: {
+                        "family": c.family,
+                        "reason": c.reason,
+                        "parameters": c.parameters,
+                        "scores": c.scores,
+                    }
+                    for c in columns
+                },
+                shown,
+            )
+        frame = write.frame(
+            library,
             {
                 "column": [c.name for c in columns],
                 "family": [c.family for c in columns],
                 "reason": [c.reason for c in columns],
-                "parameters": [format_parameters(c.parameters) for c in columns],
+                "parameters": [parameters for *_, parameters in shown],
                 "scores": [
                     ", ".join(f"{name} {score:.4f}" for name, score in c.scores.items()) for c in columns
                 ],
             },
         )
+        return printed_families(frame, library)
 
     @property
     def fixed_families_(self) -> dict[Any, Family | None]:

@@ -11,11 +11,11 @@ from sunrise.data.frame import Frame
 from sunrise.data.row_hash import row_hashes
 from sunrise.model.schema import Schema
 
-#: Number of folds.
+#: Number of folds of the score of a model.
 N_FOLDS = 5
 
 
-def fold_of_rows(hashes: Any, codes: Codes) -> Codes:
+def fold_of_rows(hashes: Any, codes: Codes, n_folds: int = N_FOLDS) -> Codes:
     """Return the fold of every row: its rank by hash among the rows of its class, modulo the number of folds.
 
     Ranks go on from one class to the next, so that small classes do not meet in one fold. The order of the rows has no
@@ -25,7 +25,7 @@ def fold_of_rows(hashes: Any, codes: Codes) -> Codes:
     array([2, 0, 1, 3, 0, 4], dtype=int32)
     """
     fold = np.empty(len(codes), np.int32)
-    fold[np.lexsort((hashes, codes))] = np.arange(len(codes)) % N_FOLDS
+    fold[np.lexsort((hashes, codes))] = np.arange(len(codes)) % n_folds
     return fold
 
 
