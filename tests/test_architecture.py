@@ -35,7 +35,8 @@ ORDER = {
     "model": "settings choice given_families schema calibration_weights class_prior accumulate record fitted "
     "compression suppression encode_rows score",
     "inference": "quality scores left_out_blocks leave_one_out held_out folds optimise score_blocks column_weights "
-    "temperature calibration em_report em decisions explain intervals linear_form posteriors sampling",
+    "temperature calibration em_report em decisions evidence_sd comparison explain intervals linear_form "
+    "posteriors sampling",
     "selection": "rules density distinct row_scores decide by_score choose waking duplicates mutual_information",
     "store": "errors container packing classes values files state inspect accumulator",
     "export": "refusals curves description shapes json_text sql_dialects sql_functions sql_blocks sql_query onnx_graph "
@@ -49,7 +50,7 @@ ORDER = {
     "selector window compare cross_validation",
     "cluster": "errors parts tasks row_groups spark_jobs spark",
     "datasets": "",
-    "plots": "densities",
+    "plots": "style waterfall densities",
     "demo": "",
     "cli": "",
 }

@@ -19,7 +19,7 @@ from sunrise._common.threads import limited_to
 from sunrise._common.warnings import ImpossibleRowWarning, StaleCalibrationWarning, alert
 from sunrise.data import write
 from sunrise.data.blocks import Batch
-from sunrise.data.columns import lazy_kind_of
+from sunrise.data.columns import lazy_kind_of, library_of
 from sunrise.data.errors import refuse_cell
 from sunrise.data.labels import encode_labels, is_name, label_column
 from sunrise.data.weights import weights
@@ -248,7 +248,8 @@ class PredictionMixin(ClassifierMixin, Estimator):  # type: ignore[misc]
         """Return the contribution of every column to the score of every class; the sum is the joint log score.
 
         `columns` gives names to the columns of a model that was fitted without names. The result has one number per
-        row, class and column, so memory limits the number of rows: pass hundreds, not millions.
+        row, class and column, so memory limits the number of rows: pass hundreds, not millions. Its methods `text`,
+        `html`, `frame` and `plot` compare two classes for a row.
 
         >>> from sunrise import BernoulliNB
         >>> model = BernoulliNB().fit([[0, 1], [1, 1], [0, 1], [1, 0]], ["no", "no", "no", "yes"])
@@ -267,7 +268,8 @@ class PredictionMixin(ClassifierMixin, Estimator):  # type: ignore[misc]
             record = self._model.records.shown(X)
         try:
             with limited_to(self.n_jobs):
-                return Explanation.of(batch, self._model, names, table, record)
+                given = bool(self.__dict__.get("_fixed"))
+                return Explanation.of(batch, self._model, names, table, record, library_of(X), not given)
         except _native.CellError as error:
             self._refuse_cell(batch, error)
 

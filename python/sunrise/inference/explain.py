@@ -2,20 +2,39 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field, replace
+from html import escape
+from importlib import import_module
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sunrise._common import labels
-from sunrise._common.arrays import Floats, Labels
+from sunrise._common.arrays import Floats, Labels, Positions
+from sunrise.data import write
 from sunrise.data.blocks import Batch
 from sunrise.data.frame import Frame
-from sunrise.data.levels import escape_newlines
 from sunrise.engines import array
+from sunrise.inference.comparison import Comparison, Term
+from sunrise.inference.evidence_sd import EvidenceSd, evidence_sd
 from sunrise.model.fitted import FittedModel
 from sunrise.model.score import block_scores, row_factors, says_nothing
+from sunrise.numerics.special import log_sum_exp
+
+#: Libraries of frames, asked in this order if neither the rows nor the model came from one.
+_LIBRARIES = ("pandas", "polars", "pyarrow")
+
+
+class Explained(NamedTuple):
+    """The model and the rows of an explanation, from which the uncertainty is computed when it is asked for."""
+
+    model: FittedModel
+    batch: Batch
+    #: Library of data frames; None if unknown.
+    library: Any
+    #: False if the parameters were given without a number of rows, so that they have no posterior.
+    has_posterior: bool
 
 
 @dataclass(frozen=True)
@@ -27,6 +46,18 @@ class Explanation:
     The difference between the contributions to two classes is the evidence of a column for one class against the
     other, in log-odds. `impossible` (rows x classes x columns) counts values of probability 0, which exclude a class;
     they occur only in a model without smoothing.
+
+    `comparison` compares two classes for one row; `text`, `html`, `frame` and `plot` show it. The standard deviation
+    of the evidence of a column is that under the posterior of the parameters: how much the evidence would change with
+    other training rows of the same number. It comes from draws with a fixed seed, as those of `interval`.
+
+    >>> from sunrise import NaiveBayes
+    >>> model = NaiveBayes("bernoulli").fit({"fever": [1, 1, 0, 0], "cough": [1, 0, 1, 0]}, list("aabb"))
+    >>> print(model.explain({"fever": 1, "cough": 1}).text(sd=True))
+    a rather than b: log-odds +1.10 ± 1.67
+        +0.00 ± 0.87  class prior
+        +1.10 ± 1.21  fever = 1
+        +0.00 ± 0.82  cough = 1
     """
 
     contributions: Floats
@@ -36,6 +67,7 @@ class Explanation:
     values: NDArray[Any]
     classes: Labels
     columns: list[str]
+    source: Explained | None = field(default=None, repr=False, compare=False)
 
     @classmethod
     def of(
@@ -45,10 +77,13 @@ class Explanation:
         columns: list[str],
         table: Frame | None,
         record: list[Any] | None = None,
+        library: Any = None,
+        has_posterior: bool = True,
     ) -> Explanation:
         """Return the explanation of the rows of a batch.
 
-        `table` holds the original cells, for display; `record` holds those of a single row instead.
+        `table` holds the original cells, for display; `record` holds those of a single row instead. `library` is that
+        of the frame that the rows came in.
         """
         shape = batch.n_rows, len(model.classes), len(columns)
         contributions, impossible = np.zeros(shape), np.zeros(shape)
@@ -78,7 +113,9 @@ class Explanation:
         offset = np.zeros(len(prior)) if calibration is None else calibration.offsets_of(model.classes)
         silent = says_nothing(contributions.sum(axis=2))  # these rows have the class prior
         offset = np.where(silent[:, None], 0.0, offset)
-        return cls(contributions, impossible, prior, offset, values, model.classes, columns)
+        library = model.schema.library if library is None else library
+        source = Explained(model, replace(batch, findings=None), library, has_posterior)
+        return cls(contributions, impossible, prior, offset, values, model.classes, columns, source)
 
     @property
     def score(self) -> Floats:
@@ -90,50 +127,145 @@ class Explanation:
         n, classes, columns = self.contributions.shape
         return f"Explanation of {n} rows, {classes} classes, {columns} columns; text(row) describes one row"
 
-    def text(self, row: int = 0, top: int = 8, of: Any = None, against: Any = None) -> str:
+    def _repr_html_(self) -> str:
+        """Return the first row as HTML, for notebooks."""
+        n = len(self.contributions)
+        more = f"<p>{n - 1:,} more rows: html(row) shows one.</p>" if n > 1 else ""
+        return self.html() + more if n else f"<p>{self!r}</p>"
+
+    def comparison(self, row: int = 0, of: Any = None, against: Any = None) -> Comparison:
+        """Return the terms of the log-odds of class `of` against class `against` for a row.
+
+        Without `of` and `against`, the best class is compared with the second best. The terms add up to the log-odds.
+        """
+        return self._compare(row, *self._pair(row, of, against))
+
+    def text(
+        self, row: int = 0, top: int | None = 8, of: Any = None, against: Any = None, sd: bool = False
+    ) -> str:
         """Return a text that compares two classes for a row, column by column.
 
-        Without `of` and `against`, the best class is compared with the second best; `top` columns are listed.
+        Without `of` and `against`, the best class is compared with the second best; `top` columns are listed. With
+        `sd`, every line has the standard deviation of the evidence.
         """
+        if (reason := self._nothing_to_compare(row, of, against)) is not None:
+            return reason
+        return self._compare(row, *self._pair(row, of, against), sd).text(top, sd)
+
+    def html(self, row: int = 0, top: int | None = 12, of: Any = None, against: Any = None) -> str:
+        """Return the comparison of two classes for a row as HTML: a table with bars and standard deviations."""
+        if (reason := self._nothing_to_compare(row, of, against)) is not None:
+            return f"<p>{escape(reason)}</p>"
+        return self.comparison(row, of, against).html(top)
+
+    def frame(self, row: int | None = None, of: Any = None, against: Any = None, library: Any = None) -> Any:
+        """Return the terms of the log-odds as a frame: row, of, against, term, value, evidence, sd.
+
+        `row` is one row, or None for all rows. The evidence of the terms of a row adds up to its log-odds; it is
+        infinite for a value of probability 0. `library` is "pandas", "polars" or "pyarrow"; without it, the frame is
+        of the library of the rows, of the training rows, or of the first one that is installed.
+
+        >>> from sunrise import NaiveBayes
+        >>> model = NaiveBayes("bernoulli").fit({"fever": [1, 1, 0, 0], "cough": [1, 0, 1, 0]}, list("aabb"))
+        >>> model.explain({"fever": 1, "cough": 1}).frame(library="pandas")[["term", "evidence", "sd"]].round(2)
+                    term  evidence    sd
+        0  (class prior)       0.0  0.87
+        1          fever       1.1  1.21
+        2          cough       0.0  0.82
+        """
+        rows = range(len(self.contributions)) if row is None else [row]
+        pairs = [self._pair(k, of, against) for k in rows]
+        sds = self._sd(list(rows), pairs)
+        columns: dict[str, list[Any]] = {name: [] for name in ("row", "of", "against")}
+        columns |= {name: [] for name in ("term", "value", "evidence", "sd")}
+        for i, (k, pair) in enumerate(zip(rows, pairs, strict=True)):
+            comparison = self._compare(k, *pair, EvidenceSd(*(part[i : i + 1] for part in sds)))
+            own = comparison.columns()
+            repeated = {"row": k, "of": comparison.of, "against": comparison.against}
+            for name, value in repeated.items():
+                columns[name] += [value] * len(comparison.terms)
+            for name, values in own.items():
+                columns[name] += values
+        return write.frame(self._library() if library is None else library, columns)
+
+    def plot(
+        self, row: int = 0, top: int | None = 10, of: Any = None, against: Any = None, ax: Any = None
+    ) -> Any:
+        """Draw the comparison of two classes for a row as a waterfall; return a `sunrise.plots.WaterfallDisplay`."""
+        display = import_module("sunrise.plots.waterfall").WaterfallDisplay
+        return display.from_explanation(self, row=row, top=top, of=of, against=against, ax=ax)
+
+    def _require_row(self, row: int) -> None:
         if not -len(self.contributions) <= row < len(self.contributions):
             raise IndexError(f"row {row} does not exist: {len(self.contributions)} rows were explained")
-        score = self.score[row]
-        order = np.argsort(-score, kind="stable").tolist()
-        if len(order) == 1:
+
+    def _nothing_to_compare(self, row: int, of: Any, against: Any) -> str | None:
+        """Return why two classes cannot be compared for a row, or None."""
+        self._require_row(row)
+        if len(self.classes) == 1:
             return f"{self.classes[0]}: the only class"
-        if of is None and against is None and score[order[0]] == -np.inf:
+        if of is None and against is None and self.score[row].max() == -np.inf:
             return "impossible under every class: the class prior decides"
+        return None
+
+    def _pair(self, row: int, of: Any, against: Any) -> tuple[int, int]:
+        """Return the positions of the two classes to compare for a row."""
+        if (reason := self._nothing_to_compare(row, of, against)) is not None:
+            raise ValueError(f"row {row} has no two classes to compare: {reason}.")
+        order = np.argsort(-self.score[row], kind="stable").tolist()
         second = None if against is None else labels.place_of(against, self.classes)
         best = next(k for k in order if k != second) if of is None else labels.place_of(of, self.classes)
         if second is None:
             second = next(k for k in order if k != best)
+        return best, second
+
+    def _sd(self, rows: list[int], pairs: list[tuple[int, int]]) -> EvidenceSd:
+        """Return the standard deviations of the evidence of some rows, each for a pair of classes."""
+        at: Positions = np.asarray(rows, dtype=np.intp) % max(len(self.contributions), 1)
+        of, against = np.asarray(pairs, dtype=np.intp).reshape(-1, 2).T
+        evidence = self.contributions[at, of] - self.contributions[at, against]
+        if self.source is None or not self.source.has_posterior:
+            nothing = np.full(len(rows), np.nan)
+            return EvidenceSd(np.full(evidence.shape, np.nan), nothing, nothing)
+        return evidence_sd(self.source.model, self.source.batch.select_rows(at), evidence, of, against)
+
+    def _library(self) -> Any:
+        if self.source is not None and self.source.library is not None:
+            return self.source.library
+        for name in _LIBRARIES:
+            try:
+                import_module(name)
+            except ImportError:
+                continue
+            return name
+        raise ImportError("frame() needs a library of data frames: pip install pandas.")
+
+    def _compare(self, row: int, best: int, second: int, sd: EvidenceSd | bool = True) -> Comparison:
+        """Return the comparison of two classes; `sd` is known already, or tells whether to compute it."""
+        if isinstance(sd, bool):
+            nothing = np.full(1, np.nan)
+            unknown = EvidenceSd(np.full((1, len(self.columns)), np.nan), nothing, nothing)
+            sd = self._sd([row], [(best, second)]) if sd else unknown
+        score = self.score[row]
         evidence = self.contributions[row, best] - self.contributions[row, second]
         with np.errstate(invalid="ignore"):
-            odds = score[best] - score[second]
-        lines = [f"{self.classes[best]} rather than {self.classes[second]}: log-odds {odds:+.2f}"]
-        lines.append(f"  {self.prior[best] - self.prior[second]:+7.2f}  class prior")
-        offset = self.offset[row, best] - self.offset[row, second]
+            odds = float(score[best] - score[second])
+        terms = [Term("class prior", None, float(self.prior[best] - self.prior[second]), float(sd.prior[0]))]
         if self.offset[row].any():
-            lines.append(f"  {offset:+7.2f}  calibration offset")
+            offset = float(self.offset[row, best] - self.offset[row, second])
+            terms.append(Term("calibration offset", None, offset))
         excess = self.impossible[row, second] - self.impossible[row, best]
         decisive = excess != 0  # the column excludes one of the two classes
-        ranked = np.argsort(-np.where(decisive, np.inf, np.abs(evidence)), kind="stable")
-        # Missing cells without a contribution are not listed.
-        listed = [
-            j
-            for j in ranked
-            if decisive[j] or evidence[j] != 0 or _cell_text(self.values[row, j]) != "missing"
-        ]
-        for j in listed[:top]:
-            amount = f"{evidence[j]:+7.2f}"
-            if decisive[j]:
-                amount = "impossible" if excess[j] > 0 else "ruled out "
-            lines.append(
-                f"  {amount}  " + escape_newlines(f"{self.columns[j]} = {_cell_text(self.values[row, j])}")
-            )
-        if rest := listed[top:]:
-            lines.append(f"  {evidence[rest].sum():+7.2f}  {len(rest)} other column{'s' if rest[1:] else ''}")
-        return "\n".join(lines)
+        for j in np.argsort(-np.where(decisive, np.inf, np.abs(evidence)), kind="stable"):
+            text = _cell_text(self.values[row, j])
+            if not decisive[j] and evidence[j] == 0 and text == "missing":
+                continue  # missing cells without a contribution are not listed
+            excluded = None if not decisive[j] else "against" if excess[j] > 0 else "of"
+            spread = float(sd.columns[0, j])
+            terms.append(Term(self.columns[j], text, float(evidence[j]), spread, excluded))
+        log_p = score - log_sum_exp(score[None])[0] if score.max() > -np.inf else self.prior
+        p, both = float(np.exp(log_p[best])), self.classes[[best, second]].tolist()
+        return Comparison(both[0], both[1], odds, float(sd.total[0]), p, tuple(terms))
 
 
 def _cell_text(value: Any) -> str:

@@ -1,0 +1,125 @@
+"""Standard deviation of the evidence of every column, from draws of the parameters from their posterior."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sunrise._common.arrays import Floats, Positions
+from sunrise.data.blocks import Batch
+from sunrise.engines import array
+from sunrise.model.fitted import FittedModel
+from sunrise.model.score import block_scores, row_factors
+from sunrise.numerics.conjugate import Dirichlet
+from sunrise.numerics.special import log
+
+#: The parameters are drawn this often; less often if the model has very many, but at least `FEWEST` times.
+DRAWS, FEWEST, MOST_NUMBERS = 1000, 100, 20_000_000
+#: Maximum number of cell scores in memory.
+_MOST_SCORES = 1 << 22
+
+
+class EvidenceSd(NamedTuple):
+    """Standard deviations of evidence: of each column (rows x columns), of the class prior (rows), of the sum (rows).
+
+    NaN for a column whose parameters have no posterior. The sum takes the point estimates of these columns as exact.
+    """
+
+    columns: Floats
+    prior: Floats
+    total: Floats
+
+
+def evidence_sd(
+    model: FittedModel, batch: Batch, evidence: Floats, of: Positions, against: Positions, seed: int = 0
+) -> EvidenceSd:
+    """Return standard deviations of the evidence for the classes `of` against the classes `against`, one pair per row.
+
+    `evidence` is that of the point estimates, rows x columns. The draws are those of `interval`: parameters from their
+    conjugate posterior, shares of a kernel density by the Bayesian bootstrap, class probabilities if they were
+    estimated. Calibration stays fixed.
+    """
+    rng, n_draws = np.random.default_rng(seed), _number_of_draws(model, batch)
+    pair = np.stack([of, against], axis=1)
+    columns, total = np.zeros(evidence.shape), np.zeros((batch.n_rows, n_draws))
+    factors = row_factors(model, batch)
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        if model.is_prior_fitted and model.is_generative:
+            draws = log(Dirichlet(1.0 + model.stats.weight).sample(n_draws, rng))
+            total += draws[:, of].T - draws[:, against].T
+        prior = _exact_sd(total)
+        for k, part in enumerate(model.parts):
+            at = list(part.columns[:1] if part.family.reader.own_block else part.columns)
+            factor = factors.get(k, np.ones(batch.n_rows))[:, None]
+            sums = _Sums(batch.n_rows, len(at))
+            try:
+                for piece in _draws_of_block(model, batch, k, n_draws, rng):
+                    drawn = _difference(piece, pair) * factor[:, :, None]
+                    total[:, sums.n : sums.n + drawn.shape[1]] += drawn.sum(axis=2)
+                    sums.add(drawn)
+            except ValueError:  # the prior is not proper, so that there is no posterior
+                sums = _Sums(batch.n_rows, len(at))
+            # Draws that are all equal are point estimates, unless the cell is missing and adds nothing.
+            is_point = (sums.squares == 0.0) & (evidence[:, at] != 0.0)
+            columns[:, at] = np.where(is_point, np.nan, sums.sd())
+        return EvidenceSd(columns, prior, _exact_sd(total))
+
+
+def _number_of_draws(model: FittedModel, batch: Batch) -> int:
+    pairs, n_classes = zip(model.blocks, batch.blocks, strict=True), len(model.classes)
+    numbers = sum(
+        max(np.size(getattr(stats, "weight", 0)), n_classes * block.shape[1]) for stats, block in pairs
+    )
+    return int(np.clip(MOST_NUMBERS // max(numbers, 1), FEWEST, DRAWS))
+
+
+def _draws_of_block(model: FittedModel, batch: Batch, k: int, n_draws: int, rng: np.random.Generator) -> Any:
+    """Yield scores under drawn parameters in pieces: rows x draws x classes x columns."""
+    part, n_classes = model.parts[k], len(model.classes)
+    block, support = batch.blocks[k], part.family.support
+    own = part.family.reader.own_block
+    x = None if own else array.read(block, support)
+    step = max(1, _MOST_SCORES // (max(1, batch.n_rows) * n_classes * max(1, block.shape[1])))
+    for start in range(0, n_draws, step):
+        n = min(step, n_draws - start)
+        draws = part.family.sample_parameters(model.blocks[k], n, rng, model.stats.weight)
+        weights = np.repeat(model.weights(k), len(support.views))
+        form = replace(part.family, estimate="mean").form(draws).times(weights)
+        scores = block_scores(model, batch, k, form, n * n_classes) if x is None else form.finite.cells(x)
+        scores = np.where(np.isneginf(scores), 0.0, scores)
+        shape = batch.n_rows, n, n_classes, 1 if own else len(part.columns), -1
+        yield scores.reshape(shape).sum(axis=4)
+
+
+def _difference(scores: Floats, pair: Positions) -> Floats:
+    """Return the scores of the first class of every row less those of the second: rows x draws x columns."""
+    both = np.take_along_axis(scores, pair[:, None, :, None], axis=2)
+    return np.asarray(both[:, :, 0] - both[:, :, 1])
+
+
+class _Sums:
+    """Sums of differences from the first draw and of their squares, over the draws so far."""
+
+    def __init__(self, n_rows: int, n_columns: int) -> None:
+        self.n, self.first = 0, np.zeros((n_rows, 1, n_columns))
+        self.sums, self.squares = np.zeros((2, n_rows, n_columns))
+
+    def add(self, draws: Floats) -> None:
+        if self.n == 0:
+            self.first = draws[:, :1]
+        change = draws - self.first
+        self.n += draws.shape[1]
+        self.sums += change.sum(axis=1)
+        self.squares += (change * change).sum(axis=1)
+
+    def sd(self) -> Floats:
+        n = max(self.n, 2)
+        variance = (self.squares - self.sums * self.sums / n) / (n - 1)
+        return np.sqrt(np.maximum(variance, 0.0))
+
+
+def _exact_sd(draws: Floats) -> Floats:
+    """Standard deviation over the draws (rows x draws); exactly 0 if all draws are equal."""
+    return np.asarray((draws - draws[:, :1]).std(axis=1, ddof=1))
