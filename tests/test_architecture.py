@@ -28,9 +28,9 @@ ORDER = {
     "labels kept_rows",
     "text": "alphabet texts vocabulary counter hashed",
     "engines": "array_words array native_weights pieces native",
-    "families": "left_out counts_left_out cells record_cells readers text_reader capabilities base kept_values "
-    "smoothing priors pseudo_row categorical binned bernoulli beta exponential gamma gaussian geometric kernel laplace "
-    "lognormal multinomial negative_binomial poisson vonmises zero_inflated_poisson complement odds "
+    "families": "left_out counts_left_out documents_left_out cells record_cells readers text_reader capabilities base "
+    "kept_values smoothing priors pseudo_row categorical binned bernoulli beta exponential gamma gaussian geometric "
+    "kernel laplace lognormal multinomial negative_binomial poisson vonmises zero_inflated_poisson complement odds "
     "dirichlet_multinomial text",
     "model": "settings choice given_families schema calibration_weights class_prior accumulate record fitted "
     "compression suppression encode_rows score",
@@ -146,6 +146,7 @@ SHARED = {
     "base",
     "capabilities",
     "counts_left_out",
+    "documents_left_out",
     "cells",
     "kept_values",
     "left_out",

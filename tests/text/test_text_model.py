@@ -102,7 +102,17 @@ def test_leave_one_out_takes_a_document_out_of_every_sum(settings):
         # The words and their weights stay those of all documents.
         rest = (before - alone) + replace(before, rows=0 * before.rows, weight=0.0 * before.weight)
         form = family.form(family.params(rest, np.ones(3)))
-        score = form.cells(model._encode([text])[0].blocks[0].numbers())[0].sum(axis=1)
+        # The document is read as a model of the other documents reads it: their words, and at least min_df of them.
+        others = [i for i in range(N) if i != k]
+        other = plain(settings).fit([TEXTS[i] for i in others], Y[others])
+        words = other.stats_.blocks[0]
+        often = words.rows[:, 1:].sum(axis=0) >= settings.get("min_df", 1)
+        place = {word: j for j, word in enumerate(before.words.tolist())}
+        x = np.full((1, len(place)), np.nan if settings.get("model") == "bernoulli" else 0.0)
+        x[0, [place[word] for word in words.words[often]]] = (
+            other._encode([text])[0].blocks[0].numbers()[0, often]
+        )
+        score = form.cells(x)[0].sum(axis=1)
         if family.uses_class_prior:
             score = score + np.log(np.bincount(Y) - (np.arange(3) == Y[k]))
         np.testing.assert_allclose(found[k], score - np.logaddexp.reduce(score), rtol=1e-10, atol=1e-10)

@@ -144,13 +144,13 @@ class DirichletMultinomial(Family):
         resolved, c = self.resolve(stats), y[rows.row]
         alpha = np.asarray(resolved.alpha)
         known = np.asarray(alpha.any(axis=0))[rows.column]
-        length = rows.by_row(np.where(known, rows.x, 0.0))
+        length = rows.by_row(np.where(known, rows.scored, 0.0))
         cell_alpha, total = alpha[c, rows.column], alpha.sum(axis=1)[y]
         if resolved.background_alpha is not None:
             background = np.broadcast_to(resolved.background_alpha, alpha.shape)
             change, total_change = resolved._alpha_changes(stats, alpha - background, rows, y, w)
             cell_alpha, total = cell_alpha + change, total + total_change
-        scores = rows.by_row(np.where(known, log_rising(cell_alpha, rows.x), 0.0))
+        scores = rows.by_row(np.where(known, log_rising(cell_alpha, rows.scored), 0.0))
         scores -= np.where(total > 0, log_rising(np.where(total > 0, total, 1.0), length), 0.0)
         at = stats.positions(rows.column, rows.x.astype(np.int64))
         fitted = at >= 0

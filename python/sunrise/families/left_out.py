@@ -53,6 +53,25 @@ class RowsLeftOut:
     #: of the rows: rows x classes, NaN where a row has to be removed from the statistics by itself; and the numbers of
     #: impossible cells.
     score_rows: Callable[[Floats, Floats, Codes, Floats], tuple[Floats, Floats]] | None = None
+    #: The cells of one row (1 x columns), in the form that the model without the row would read; NaN is not scored.
+    read_again: Callable[[Floats], Floats] | None = None
+
+
+@dataclass(frozen=True)
+class Documents(SparseBlock):
+    """Documents to leave out: all words are subtracted, but words that no other document has are not scored.
+
+    `known` is the mask of the stored cells that are scored. They are multiplied by `stretch`, one number for each
+    document, because a new document would be scaled by the length of its known words only.
+    """
+
+    known: Mask
+    stretch: Floats
+
+    @property
+    def scored(self) -> Floats:
+        """The stored cells, multiplied by the factors of their documents; 0 if they are not scored."""
+        return np.where(self.known, self.data * np.repeat(self.stretch, np.diff(self.indptr)), 0.0)
 
 
 class Cells(NamedTuple):
@@ -62,6 +81,8 @@ class Cells(NamedTuple):
     row: Positions
     column: Positions
     n_rows: int
+    #: The cells that are scored; `x` are the cells that are subtracted. They differ for documents only.
+    scored: Floats
 
     def by_row(self, values: Floats | Mask) -> Floats:
         """Sum values of the cells over each row."""
@@ -72,10 +93,11 @@ class Cells(NamedTuple):
         """The stored cells of sparse rows, without explicit zeros unless `zeros`."""
         x, column = block.data.astype(np.float64), block.indices.astype(np.intp)
         row = np.repeat(np.arange(block.shape[0]), np.diff(block.indptr))
+        scored = block.scored if isinstance(block, Documents) else x
         if zeros or x.all():
-            return cls(x, row, column, block.shape[0])
+            return cls(x, row, column, block.shape[0], scored)
         keep = x != 0
-        return cls(x[keep], row[keep], column[keep], block.shape[0])
+        return cls(x[keep], row[keep], column[keep], block.shape[0], scored[keep])
 
 
 def as_sparse(block: Block) -> SparseBlock | None:
@@ -150,7 +172,7 @@ def score_sparse_rows(
     """Score sparse rows by their own class without themselves.
 
     `score` is that of single cells (see CellsLeftOut), `read` how the family reads a cell. Zeros are scored once for
-    each class, column and weight, not once for each row.
+    each class, column and weight, not once for each row. A cell that is not scored (see Documents) adds nothing.
     """
     weights = np.ones(n_columns) if column_weights is None else column_weights
     own = np.full(rows.n_rows, np.nan)
@@ -167,6 +189,7 @@ def score_sparse_rows(
         observed, cells, at = ~np.isnan(x), np.zeros(len(x)), place[row]
         own_weight = np.full(int(observed.sum()), weight)
         cells[observed] = score(x[observed], y[row[observed]], j[observed], own_weight) * weights[j[observed]]
+        cells[(rows.scored[stored] == 0.0) & (rows.x[stored] != 0.0)] = 0.0
         # A zero that no row of its class holds must be covered by a stored cell.
         never = np.isnan(zeros)
         zeros = np.where(never, 0.0, zeros)

@@ -79,10 +79,11 @@ def score_without_counts(family: Smoothed, counts: Floats, left: Floats, rows: C
     before = np.maximum(counts + alpha - above, 0.0)
     after = np.maximum(clear_residue(left, counts[c, j]) + alpha[c, j] - above, 0.0)
     total = before.sum(axis=1)[y] - rows.by_row(before[c, j] - after)
-    length = rows.by_row(rows.x)
+    length = rows.by_row(rows.scored)
     # A class without remaining counts has equal shares.
     empty = total <= 0
-    scores = rows.by_row(rows.x * log(after)) - length * log(np.where(empty, 1.0, total))
+    logs = log(np.where(rows.scored == 0.0, 1.0, after))
+    scores = rows.by_row(rows.scored * logs) - length * log(np.where(empty, 1.0, total))
     equal = -length * np.log(counts.shape[1])
     return np.where(empty, np.nan if above else equal, scores)
 
@@ -207,8 +208,8 @@ class Multinomial(Smoothed, Conjugate, Candidate, Family):
         if self.estimate == "predictive":
             alpha = np.broadcast_to(self.alpha.value, stats.x.shape)
             total = (stats.x + alpha).sum(axis=1)[y] - w * rows.by_row(x)
-            scores = rows.by_row(log_rising(clear_residue(left, stats.x[c, j]) + alpha[c, j], x))
-            scores -= log_rising(total, rows.by_row(x))
+            scores = rows.by_row(log_rising(clear_residue(left, stats.x[c, j]) + alpha[c, j], rows.scored))
+            scores -= log_rising(total, rows.by_row(rows.scored))
         else:
             scores = score_without_counts(self, stats.x, left, rows, y)
         return np.where(removes_too_much(left, stats.x[c, j], rows), np.inf, scores)

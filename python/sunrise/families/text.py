@@ -9,12 +9,12 @@ from typing import Any, NamedTuple, Self, cast
 import numpy as np
 
 from sunrise._common.arrays import Codes, Floats, Mask
-from sunrise.data.blocks import SparseBlock
 from sunrise.data.profile import ColumnProfile
 from sunrise.families.base import FAMILIES, Family, Problem
 from sunrise.families.bernoulli import Bernoulli, BernoulliParams
 from sunrise.families.capabilities import Candidate, HasEvidence
-from sunrise.families.left_out import Cells, RowsLeftOut, score_sparse_rows
+from sunrise.families.documents_left_out import DocumentsLeftOut
+from sunrise.families.left_out import RowsLeftOut
 from sunrise.families.smoothing import Alpha
 from sunrise.families.text_reader import TEXT
 from sunrise.forms.base import Form
@@ -234,6 +234,14 @@ class Text(Candidate, Family):
         ratio = np.divide(n, documents, out=np.ones(len(documents)), where=use)
         return np.where(use, np.log(ratio) ** self.idf, np.nan)
 
+    def stays_used(self, stats: Any) -> Mask:
+        """Mask of the words that `min_df` still admits without one of their documents."""
+        rows, limit = stats.documents_with_word.sum(axis=0), self.min_df
+        if isinstance(limit, Integral):
+            return np.asarray(rows - 1 >= limit)
+        documents, n = stats.decayed_documents_with_word.sum(axis=0), float(stats.decayed_documents.sum())
+        return np.asarray(documents - 1.0 >= limit * (n - 1.0))
+
     def resolve(self, stats: Any, again: bool = False) -> Self:
         """Return the family with the weights of the words and the settings of its model as numbers."""
         new = self
@@ -286,35 +294,13 @@ class Text(Candidate, Family):
 
     # Leaving documents out.
 
-    def _weighted_words(self, block: SparseBlock) -> SparseBlock:
-        """The documents with weighted words, without the ignored words."""
-        weight = self.weight_to_apply
-        use = ~np.isnan(weight)
-        if (weight == 1.0).all():
-            return block
-        weighted = SparseBlock(block.data * weight[block.indices], block.indices, block.indptr, block.shape)
-        if use.all():
-            return weighted
-        matrix = weighted.matrix[:, use]
-        return SparseBlock(matrix.data, matrix.indices, matrix.indptr, matrix.shape)
-
     def left_out(self, stats: Any, params: TextParams, row_weight: Floats | None) -> RowsLeftOut:
-        """Leave-one-out of the model of the words, applied to the weighted words of the documents."""
+        """Leave-one-out of the model of the words, as `predict` would read the document without having seen it."""
         if params.words is None:
             return RowsLeftOut(lambda block, y, w, n_threads: np.zeros(len(y)))
         counts = self._counts(stats)
         inner = self.model.left_out(counts, params.words, None)
-        if isinstance(inner, RowsLeftOut):
-            return RowsLeftOut(
-                lambda block, y, w, n_threads: inner.score(self._weighted_words(block), y, w, n_threads),
-                inner.all_classes,
-            )
-
-        def score(block: SparseBlock, y: Codes, w: Floats, n_threads: int) -> Floats:
-            rows = Cells.stored(self._weighted_words(block))
-            return score_sparse_rows(inner.score, self.support.read, rows, counts.x.shape[1], y, w)
-
-        return RowsLeftOut(score)
+        return DocumentsLeftOut(self, stats, self.form(params), inner, counts).hook
 
     def log_prior_density(self, stats: Any, class_weight: Floats) -> float:
         """Log prior density of the model of the words."""

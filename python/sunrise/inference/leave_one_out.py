@@ -20,6 +20,7 @@ from sunrise._common.warnings import LostPrecisionWarning
 from sunrise.data.blocks import Block, DenseBlock
 from sunrise.engines import array
 from sunrise.families.base import Family
+from sunrise.families.left_out import RowsLeftOut
 from sunrise.forms.base import Form, apply_weight
 from sunrise.inference.left_out_blocks import LeftOutBlocks
 from sunrise.inference.scores import LooScore, score_of
@@ -139,6 +140,9 @@ class LeaveOneOut(LeftOutBlocks):
         if self.batch.missing_documents(k)[i]:
             return (zeros := np.zeros((len(model.classes), len(part.columns)))), zeros
         x = array.read(block, part.family.support, rows)
+        hook = self._hooks[k]
+        if isinstance(hook, RowsLeftOut) and hook.read_again is not None:
+            x = hook.read_again(x)
         views = len(model.classes), len(part.columns), -1
         if LEVEL in part.family.terms:
             cells = model.plain_forms[k].cells(x)[0]
