@@ -52,7 +52,7 @@ ORDER = {
     "datasets": "",
     "plots": "style waterfall densities",
     "demo": "",
-    "cli": "",
+    "cli": "messages options documents rows card show models fit predict inspect app __main__",
 }
 RANK = {
     f"{folder}.{module}" if module else folder: rank

@@ -129,3 +129,12 @@ def test_every_format_gives_the_model_of_the_rows_in_memory(tmp_path, name, monk
         for town, n in rows["town"].value_counts().items():
             share = one_pass.parameters_["town"][town][k]
             assert share == pytest.approx(n / rows["town"].count(), rel=1e-12)
+
+
+def test_words_that_stand_for_booleans_stay_words(tmp_path):
+    path = tmp_path / "words.csv"
+    path.write_text("a,b,c,y\n" + "yes,t,true,yes\nno,f,False,no\n,t,TRUE,no\n" * 9)
+    assert sr.read_files(path).columns[0] == {"a": "text", "b": "text", "c": "bool", "y": "text"}
+    model = sr.NaiveBayes().fit(path, y="y")
+    assert model.classes_.tolist() == ["no", "yes"]
+    assert set(model.parameters_["a"]) >= {"yes", "no"}

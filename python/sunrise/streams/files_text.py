@@ -46,7 +46,12 @@ class TextFormat(FileFormat):
             kinds[name] = self._types.get(name) or _kind(dtype)
             if dtype.removeprefix("U") in _INTEGERS:
                 self._whole.add((path, name))
-        return kinds
+        words = [name for name, dtype, *_ in found if dtype == "BOOLEAN" and name not in self._types]
+        return kinds | dict.fromkeys(self._words_in_place_of_bools(path, words) if words else (), "text")
+
+    def _words_in_place_of_bools(self, path: str, names: list[str]) -> list[str]:
+        """Return the columns that DuckDB takes for booleans, but that have other words than true and false."""
+        return []
 
     def unify(self, paths: list[str], columns: list[Columns]) -> list[Columns]:
         """Return the columns of all files: text without any cell in the first rows of a file is an empty column."""
@@ -167,6 +172,16 @@ class Csv(TextFormat):
 
     def _sniffed(self, path: str) -> str:
         return f"SELECT * FROM read_csv({self._options(path)}, ignore_errors=true)"
+
+    def _words_in_place_of_bools(self, path: str, names: list[str]) -> list[str]:
+        # "yes" and "t" are names of levels: predictions and explanations must show them as the file has them.
+        tests = ", ".join(f"bool_and(lower(trim({_quoted(name)})) IN ('true', 'false'))" for name in names)
+        rows = (
+            f"SELECT * FROM read_csv({self._options(path)}, all_varchar=true, ignore_errors=true) LIMIT 20480"
+        )
+        with closing(connect()) as connection:
+            (found,) = self._run(path, connection.sql(f"SELECT {tests} FROM ({rows})").fetchall)
+        return [name for name, is_bool in zip(names, found, strict=True) if is_bool is False]
 
     def _query(self, path: str, columns: Columns, wanted: Sequence[str], skip: bool) -> str:
         types = ", ".join(f"{_text(name)}: '{_SQL_TYPES.get(k, 'VARCHAR')}'" for name, k in columns.items())

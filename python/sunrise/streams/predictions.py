@@ -1,10 +1,11 @@
-"""Predictions as a file: written to a temporary file, which takes its name when it is complete."""
+"""Predictions as a file, written to a temporary file that takes its name when it is complete, or as a stream."""
 
 from __future__ import annotations
 
 import json
 import os
 import secrets
+import sys
 from pathlib import Path
 from typing import Any, Self
 
@@ -12,6 +13,76 @@ from sunrise.streams.batches import require
 from sunrise.streams.files import COMPRESSED, FORMATS, format_of
 
 _CODECS = dict(zip(COMPRESSED, ("gzip", "zstd"), strict=True))
+
+
+class Rows:
+    """Rows that are written to an open stream in one of the formats."""
+
+    def __init__(self, stream: Any, format: str) -> None:
+        self._stream, self._format = stream, format
+        self._writer: Any = None
+
+    def write(self, cells: dict[str, Any]) -> None:
+        """Add rows, given by columns: arrays of NumPy or of Arrow."""
+        pyarrow = require("pyarrow")
+        table = pyarrow.table({name: _arrow_cells(pyarrow, values) for name, values in cells.items()})
+        if self._format == "jsonl":
+            lines = (json.dumps(row, default=str, ensure_ascii=False) + "\n" for row in table.to_pylist())
+            self._stream.write("".join(lines).encode())
+            return
+        if self._writer is None:
+            self._open(table.schema)
+        self._writer.write_table(table)
+
+    def _open(self, schema: Any) -> None:
+        if self._format == "parquet":
+            self._writer = require("pyarrow.parquet").ParquetWriter(self._stream, schema)
+        elif self._format == "arrow":
+            self._writer = require("pyarrow.ipc").new_file(self._stream, schema)
+        else:
+            csv = require("pyarrow.csv")
+            options = csv.WriteOptions(
+                delimiter="\t" if self._format == "tsv" else ",", quoting_style="needed"
+            )
+            self._writer = csv.CSVWriter(self._stream, schema, write_options=options)
+
+    def close(self) -> None:
+        """Write what ends a file; the stream stays open."""
+        if self._writer is not None:
+            self._writer.close()
+
+
+def _arrow_cells(pyarrow: Any, values: Any) -> Any:
+    if not hasattr(values, "dtype"):
+        return values
+    return pyarrow.array(values.tolist() if values.dtype.kind in "OU" else values)
+
+
+class PredictionStream(Rows):
+    """Predictions on standard output."""
+
+    def __init__(self, format: str) -> None:
+        super().__init__(sys.stdout.buffer, format)
+        self._is_empty = True
+
+    def __enter__(self) -> Self:
+        return self
+
+    def write(self, cells: dict[str, Any]) -> None:
+        """Add rows, and pass them on at once."""
+        super().write(cells)
+        self._stream.flush()
+        self._is_empty = False
+
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
+        if kind is None:
+            if self._is_empty:
+                raise ValueError(_NO_ROWS)
+            self.close()
+            self._stream.flush()
+
+
+_NO_ROWS = "The source has no rows to predict. Pass at least one row."
 
 
 class PredictionFile:
@@ -45,38 +116,15 @@ class PredictionFile:
 
     def write(self, cells: dict[str, Any]) -> None:
         """Add rows, given by columns."""
-        pyarrow = require("pyarrow")
-        columns = {
-            name: pyarrow.array(values.tolist() if values.dtype.kind in "OU" else values)
-            for name, values in cells.items()
-        }
-        table = pyarrow.table(columns)
         if self._stream is None:
-            self._open(table.schema)
-        if self._format == "jsonl":
-            lines = (json.dumps(row, default=str, ensure_ascii=False) + "\n" for row in table.to_pylist())
-            self._stream.write("".join(lines).encode())
-        else:
-            self._writer.write_table(table)
-
-    def _open(self, schema: Any) -> None:
-        pyarrow = require("pyarrow")
-        self._stream = pyarrow.output_stream(str(self._temporary), compression=self._codec)
-        if self._format == "parquet":
-            self._writer = require("pyarrow.parquet").ParquetWriter(self._stream, schema)
-        elif self._format == "arrow":
-            self._writer = require("pyarrow.ipc").new_file(self._stream, schema)
-        elif self._format in ("csv", "tsv"):
-            csv = require("pyarrow.csv")
-            options = csv.WriteOptions(
-                delimiter="\t" if self._format == "tsv" else ",", quoting_style="needed"
-            )
-            self._writer = csv.CSVWriter(self._stream, schema, write_options=options)
+            self._stream = require("pyarrow").output_stream(str(self._temporary), compression=self._codec)
+            self._writer = Rows(self._stream, str(self._format))
+        self._writer.write(cells)
 
     def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
         try:
             if kind is None and self._stream is None:
-                raise ValueError("The source has no rows to predict. Pass at least one row.")
+                raise ValueError(_NO_ROWS)
             for part in (self._writer, self._stream):
                 if part is not None:
                     part.close()

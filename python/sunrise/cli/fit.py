@@ -1,0 +1,171 @@
+"""`sunrise fit`: fit a model, save it, print its card."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import click
+
+from sunrise.cli.options import Reading, data_argument, json_option, pair, reading_options
+
+
+@click.command()
+@data_argument
+@click.option(
+    "-t", "--target", metavar="COLUMN", help="The column to predict. Texts have their classes by name."
+)
+@click.option(
+    "-o", "--output", type=click.Path(), help="The model file. Default: beside DATA, with .sunrise."
+)
+@click.option("--text", multiple=True, metavar="COLUMN", help="A column of free text.")
+@click.option("--drop", multiple=True, metavar="COLUMN", help="A column to leave out.")
+@click.option(
+    "--family", multiple=True, type=pair("FAMILY"), metavar="COLUMN=FAMILY", help="The family of a column."
+)
+@click.option("--fast", is_flag=True, help="Choose families by the types of the columns, not by score.")
+@click.option(
+    "--calibrate",
+    type=click.Choice(["auto", "none", "temperature", "columns"]),
+    default="auto",
+    show_default=True,
+    help="How probabilities are calibrated.",
+)
+@click.option("--weight", metavar="COLUMN", help="A column with the weights of the rows.")
+@click.option("--no-values", is_flag=True, help="Save no training values of numeric columns.")
+@click.option("--stream", is_flag=True, help="Read in batches, as data above 64 MB are.")
+@click.option(
+    "--checkpoint", type=click.Path(), help="Save the state of a long fit here; the same call resumes it."
+)
+@click.option("--jobs", type=click.IntRange(1), help="Number of threads.")
+@click.option("-q", "--quiet", is_flag=True, help="Print no card.")
+@reading_options
+@json_option
+def command(
+    data: tuple[str, ...],
+    target: str | None,
+    output: str | None,
+    reading: Reading,
+    quiet: bool,
+    as_json: bool,
+    **options: Any,
+) -> None:
+    """Fit a model to DATA, save it, and print its card.
+
+    The card has rows, classes, columns with families and the reasons, the accuracy and log loss on rows that the model
+    has not seen, and what was left out. Texts are one document per line, one file per class (ham.txt spam.txt), or
+    one document per file, one folder per class.
+
+    \b
+      sunrise fit titanic.csv --target Survived
+      sunrise fit mails.jsonl.gz --target label --text body
+      zcat big.csv.gz | sunrise fit - --target y -o big.sunrise
+    """
+    from sunrise.cli.card import card_of
+    from sunrise.cli.rows import open_rows
+    from sunrise.cli.show import print_card, print_json
+
+    start = perf_counter()
+    with open_rows(data, reading, label=target) as rows:
+        path = output or (None if rows.stem is None else f"{rows.stem}.sunrise")
+        if path is None:
+            raise click.UsageError("standard input has no name: pass -o FILE.sunrise.")
+        _require_folder(path)
+        model, score = _fitted(rows, target, options)
+    model.save(path, values=not options["no_values"])
+    seconds = perf_counter() - start
+    card = {"model": path, "bytes": os.path.getsize(path), "seconds": round(seconds, 3)} | card_of(
+        model, score
+    )
+    if as_json:
+        print_json(card)
+    elif not quiet:
+        print_card(card, f"{path}: {card['bytes']:,} bytes, fitted in {seconds:.1f} s")
+
+
+def _fitted(rows: Any, target: str | None, options: dict[str, Any]) -> tuple[Any, Any]:
+    """Return the fitted model, and its score if the model does not hold it."""
+    from sunrise.cli.documents import Documents
+    from sunrise.estimators.naive_bayes import NaiveBayes
+    from sunrise.streams.batches import require
+
+    label, families = _label(rows, target), dict.fromkeys(options["text"], "text")
+    if isinstance(rows.source, Documents):
+        _require_classes(rows.source)
+        families = {"text": "text"}
+    families |= dict(options["family"]) | dict.fromkeys(options["drop"])
+    for name in families:
+        rows.require(name, "--drop" if families[name] is None else "--family or --text")
+    if label in families:
+        raise click.UsageError(f"{label!r} is the target, and cannot be a column of the model.")
+    weight = options["weight"] and rows.require(options["weight"], "--weight")
+    calibrate = None if options["calibrate"] == "none" else options["calibrate"]
+    # Columns that are not named are chosen by score; "auto-fast" has no place in a dict.
+    given: Any = families or ("auto-fast" if options["fast"] else "auto")
+    if families and options["fast"]:
+        raise click.UsageError(
+            "--fast chooses the families of all columns: leave out --family, --text and --drop."
+        )
+    model = NaiveBayes(given, calibrate=calibrate, n_jobs=options["jobs"])
+    if options["stream"] or options["checkpoint"] or not rows.is_small:
+        model.fit(rows.source, y=label, sample_weight=weight, checkpoint=options["checkpoint"])
+        return model, None
+    table = rows.table([name for name in rows.names if name not in options["drop"]], label)
+    _refuse_numbers(table, label)
+    weights = None if weight is None else table[weight].to_numpy()
+    table = table if weight is None else table.drop_columns([weight])
+    for name in options["drop"]:  # its cells are not read, but the card names the column
+        table = table.append_column(name, require("pyarrow").nulls(table.num_rows))
+    model.fit(table, label, weights)
+    score = None if "loo_score_" in model.__dict__ else _score(model, table, label, weights)
+    return model, score
+
+
+def _label(rows: Any, target: str | None) -> str:
+    from sunrise.cli.documents import Documents
+    from sunrise.data.errors import listed
+
+    if isinstance(rows.source, Documents):
+        return str(rows.names[-1])
+    if target is None:
+        raise click.UsageError(
+            f"name the column to predict: --target COLUMN. The columns are {listed(rows.names, 20)}."
+        )
+    return str(rows.require(target, "--target"))
+
+
+def _score(model: Any, table: Any, label: str, weights: Any) -> Any:
+    """Return the score of a model without calibration; None if no row can be left out."""
+    try:
+        return model.loo_score(table, label, weights)
+    except ValueError:
+        return None
+
+
+def _require_classes(source: Any) -> None:
+    if len(source.classes) < 2:
+        raise ValueError(
+            f"all texts belong to the class {source.classes[0]!r}. Pass one file for each class (ham.txt spam.txt), a "
+            "folder with one folder for each class, or a table with --target."
+        )
+
+
+def _require_folder(path: str) -> None:
+    """Raise before a long fit if the model cannot be saved."""
+    folder = Path(path).resolve().parent
+    if not folder.is_dir():
+        raise ValueError(f"{path}: the folder {str(folder)!r} does not exist. Create it, or pass another -o.")
+    if not os.access(folder, os.W_OK):
+        raise ValueError(f"{path}: the folder {str(folder)!r} cannot be written. Pass another place with -o.")
+
+
+def _refuse_numbers(table: Any, label: str) -> None:
+    """Raise for a target of measurements: nearly every value would be a class of its own."""
+    n_rows, distinct = table.num_rows, len(table[label].unique())
+    if distinct > 20 and distinct > n_rows / 3:
+        raise ValueError(
+            f"--target: column {label!r} has {distinct:,} different values in {n_rows:,} rows, and a model predicts "
+            "classes. Choose another column, or cut the values into groups first."
+        )
