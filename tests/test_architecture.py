@@ -41,13 +41,14 @@ ORDER = {
     "store": "errors container packing classes values files state inspect accumulator",
     "export": "refusals curves description shapes json_text sql_dialects sql_functions sql_blocks sql_query onnx_graph "
     "onnx_blocks onnx_numbers onnx_tables onnx_text onnx_model onnx_inputs",
+    "report": "ranges facts page",
     "streams": "source sample partitioned batches files_arrow files_text files checkpoint progress predictions "
     "lazy_predictions relation expressions sql grouped sums value_counts pushdown lazy",
     "estimators": "base constraints fitted_attribute given_parameters mixed_parameters training_rows calibrating "
     "stream partitioned_fit lazy_fit source_fit algebra learning source_predict prediction reliability "
-    "text_tables generative privacy display summary words exporting saving naive_bayes single_family bernoulli_nb "
-    "categorical_nb complement_nb dirichlet_multinomial_nb gaussian_nb kernel_nb multinomial_nb poisson_nb text_nb "
-    "selector window compare cross_validation",
+    "text_tables generative privacy display summary words exporting reporting saving naive_bayes single_family "
+    "bernoulli_nb categorical_nb complement_nb dirichlet_multinomial_nb gaussian_nb kernel_nb multinomial_nb "
+    "poisson_nb text_nb selector window compare cross_validation",
     "cluster": "errors parts tasks row_groups spark_jobs spark",
     "datasets": "",
     "plots": "style waterfall densities",

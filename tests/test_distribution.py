@@ -69,7 +69,8 @@ def test_the_wheel_holds_the_package_and_serves_every_python(built):
     with zipfile.ZipFile(built["wheel"]) as archive:
         names = set(archive.namelist())
     package = ROOT / "python"
-    wanted = [path for kind in ("*.py", "*.csv", "*.pyi", "py.typed") for path in package.rglob(kind)]
+    kinds = "*.py", "*.csv", "*.pyi", "*.html", "*.css", "*.js", "py.typed"
+    wanted = [path for kind in kinds for path in package.rglob(kind)]
     assert len(wanted) > 50
     assert {path.relative_to(package).as_posix() for path in wanted} <= names
     assert any(name.startswith("sunrise/_native.") for name in names)

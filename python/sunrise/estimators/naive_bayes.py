@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any, Self
 
 from sunrise.estimators.constraints import COMMON, UNLABELLED, StrOptions
-from sunrise.estimators.exporting import ExportMixin
 from sunrise.estimators.fitted_attribute import FittedAttribute
 from sunrise.estimators.generative import GenerativeMixin
 from sunrise.estimators.given_parameters import given_parameters
 from sunrise.estimators.mixed_parameters import schema_and_blocks
 from sunrise.estimators.privacy import PrivacyMixin
 from sunrise.estimators.reliability import ReliabilityMixin
+from sunrise.estimators.reporting import ReportMixin
 from sunrise.estimators.saving import SavingMixin
 from sunrise.estimators.summary import SummaryMixin
 from sunrise.estimators.words import WordsMixin
@@ -21,7 +21,7 @@ from sunrise.statistics.model import Stats
 
 
 class NaiveBayes(
-    GenerativeMixin, PrivacyMixin, ReliabilityMixin, WordsMixin, ExportMixin, SummaryMixin, SavingMixin
+    GenerativeMixin, PrivacyMixin, ReliabilityMixin, WordsMixin, SummaryMixin, ReportMixin, SavingMixin
 ):
     """Naive Bayes for tables with columns of different types: numbers, counts, booleans, categories and text.
 
