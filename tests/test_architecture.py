@@ -51,7 +51,7 @@ ORDER = {
     "poisson_nb text_nb selector window compare cross_validation",
     "cluster": "errors parts tasks row_groups spark_jobs spark",
     "datasets": "",
-    "plots": "style waterfall densities",
+    "plots": "style waterfall reliability confusion drift words parameters densities",
     "demo": "",
     "cli": "messages options documents rows card show models fit predict inspect app __main__",
 }

@@ -2,11 +2,13 @@
 
     python docs/examples/gallery.py [folder]
 
-The pictures go to docs/examples/images, or to the folder. All data come with the package or with scikit-learn.
+The pictures go to docs/examples/images, or to the folder. All data come with the repository or with scikit-learn.
 """
 
 from __future__ import annotations
 
+import gzip
+import json
 import sys
 from pathlib import Path
 
@@ -14,9 +16,11 @@ import matplotlib
 
 matplotlib.use("Agg")
 import sunrise as sr
+from sklearn.datasets import load_digits
 from sunrise.datasets import load_heart_disease
 
-IMAGES = Path(__file__).resolve().parent / "images"
+HERE = Path(__file__).resolve().parent
+IMAGES, DATA = HERE / "images", HERE.parents[1] / "tests" / "data"
 
 
 def waterfall():
@@ -26,7 +30,52 @@ def waterfall():
     return model.explain(heart.head(2)).plot(row=1)
 
 
-PICTURES = {"waterfall": waterfall}
+def reliability():
+    """Predicted probabilities of disease against what happened, on patients kept from the model."""
+    model = sr.NaiveBayes().fit(load_heart_disease("pandas").frame, "disease")
+    return sr.plots.ReliabilityDisplay.from_estimator(model, of="yes", groups=8)
+
+
+def confusion():
+    """Handwritten digits that are taken for others."""
+    X, y = load_digits(return_X_y=True)
+    model = sr.NaiveBayes("gaussian").fit(X, y)
+    return sr.plots.ConfusionMatrixDisplay.from_estimator(model)
+
+
+def words():
+    """The words that tell spam from other text messages."""
+    with gzip.open(DATA / "sms-spam.jsonl.gz", "rt", encoding="utf-8") as lines:
+        messages = [json.loads(line) for line in lines]
+    model = sr.TextNB().fit([m["text"] for m in messages], [m["label"] for m in messages])
+    return sr.plots.InformativeWordsDisplay.from_estimator(model, top=15)
+
+
+def drift():
+    """What differs between patients up to 55 years and older ones."""
+    heart = load_heart_disease("pandas").frame
+    families = sr.NaiveBayes().fit(heart, "disease").fixed_families_
+    younger, older = (
+        sr.NaiveBayes(families | {"age": None}, calibrate=None).fit(heart[rows], "disease")
+        for rows in (heart["age"] <= 55, heart["age"] > 55)
+    )
+    return sr.plots.DriftDisplay.from_estimators(younger, older)
+
+
+def parameters():
+    """The mean of every pixel of a handwritten digit."""
+    X, y = load_digits(return_X_y=True)
+    return sr.plots.ParameterImagesDisplay.from_estimator(sr.NaiveBayes("gaussian").fit(X, y))
+
+
+PICTURES = {
+    "waterfall": waterfall,
+    "reliability": reliability,
+    "confusion": confusion,
+    "words": words,
+    "drift": drift,
+    "parameters": parameters,
+}
 
 
 def main(folder=IMAGES):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -24,6 +24,15 @@ __all__ = ["compare"]
 
 #: The name of the row for the class probabilities.
 CLASS_PRIOR = "(class prior)"
+
+
+class ComparedColumn(NamedTuple):
+    """How far one column has moved: bits (NaN if it cannot be compared), family, and a remark."""
+
+    column: str
+    bits: float
+    family: str
+    remark: str
 
 
 def compare(a: Any, b: Any) -> Any:
@@ -50,6 +59,17 @@ def compare(a: Any, b: Any) -> Any:
     >>> {column: round(row["bits"], 2) for column, row in moved.items()}
     {'hair': 0.27, '(class prior)': 0.0}
     """
+    rows = compared_columns(a, b)
+    if a._model.schema.library is None:
+        return {name: {"bits": x, "family": family, "remark": remark} for name, x, family, remark in rows}
+    columns = dict(
+        zip(("column", "bits", "family", "remark"), map(list, zip(*rows, strict=True)), strict=True)
+    )
+    return write.frame(a._model.schema.library, columns)
+
+
+def compared_columns(a: Any, b: Any) -> list[ComparedColumn]:
+    """Return how far every column and the class prior have moved between two models, the largest first."""
     a._require_fitted()
     a._refuse_fixed_parameters()
     a._require_same_type(b, "compare", "with")
@@ -68,15 +88,12 @@ def compare(a: Any, b: Any) -> Any:
     else:
         remarks |= dict.fromkeys(range(len(bits)), "the models have no class in common")
     of_prior = entropy_bits(priors.mean(axis=0)) - 0.5 * (entropy_bits(priors[0]) + entropy_bits(priors[1]))
-    rows = [(name, float(bits[j]), families[j], remarks.get(j, "")) for j, name in enumerate(a._columns())]
-    rows.append((CLASS_PRIOR, float(np.clip(of_prior, 0.0, 1.0)), "", ""))
-    rows.sort(key=lambda row: (np.isnan(row[1]), -row[1]))
-    if a._model.schema.library is None:
-        return {name: {"bits": x, "family": family, "remark": remark} for name, x, family, remark in rows}
-    columns = dict(
-        zip(("column", "bits", "family", "remark"), map(list, zip(*rows, strict=True)), strict=True)
-    )
-    return write.frame(a._model.schema.library, columns)
+    rows = [
+        ComparedColumn(name, float(bits[j]), families[j], remarks.get(j, ""))
+        for j, name in enumerate(a._columns())
+    ]
+    rows.append(ComparedColumn(CLASS_PRIOR, float(np.clip(of_prior, 0.0, 1.0)), "", ""))
+    return sorted(rows, key=lambda row: (np.isnan(row.bits), -row.bits))
 
 
 def _class_priors(a: Any, b: Any) -> tuple[Labels, Floats]:

@@ -139,6 +139,13 @@ class WordsMixin(Estimator):
         best = best[: min(top, int((~np.isnan(bits)).sum()))]
         return [(str(stats.words[j]), float(bits[j])) for j in best]
 
+    def _shares_of_documents(self, words: list[str], column: Any) -> Floats:
+        """Return the share of the documents of every class that contain a word: words x classes."""
+        stats: Any = self._model.blocks[self._text_part(column)]
+        position = {str(word): j for j, word in enumerate(stats.words)}
+        counts = stats.documents_with_word[:, [position[word] for word in words]]
+        return np.asarray((counts / np.maximum(stats.documents, 1)[:, None]).T)
+
     def _text_part(self, column: Any) -> int:
         """Return the position of the block of a text column; without a name, of the only text column."""
         self._require_fitted()
