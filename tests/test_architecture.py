@@ -53,7 +53,8 @@ ORDER = {
     "datasets": "",
     "plots": "style waterfall reliability confusion drift words parameters densities",
     "demo": "",
-    "cli": "messages options documents rows card show models fit predict inspect app __main__",
+    "cli": "messages options documents rows card show models changed fit predict evaluate explain inspect compare "
+    "merge forget export app __main__",
 }
 RANK = {
     f"{folder}.{module}" if module else folder: rank

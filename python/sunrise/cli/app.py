@@ -20,7 +20,13 @@ FAILED, USAGE, INTERRUPTED, PIPE = 1, 2, 130, 141
 COMMANDS = {
     "fit": ("fit", "Fit a model to a table or to texts, and print its card."),
     "predict": ("predict", "Predict classes and probabilities of rows."),
+    "evaluate": ("evaluate", "Score a model on labelled rows."),
+    "explain": ("explain", "Show why rows are predicted as they are."),
     "inspect": ("inspect", "Show the card of a model file."),
+    "compare": ("compare", "Show by how many bits each column differs between two models."),
+    "merge": ("merge", "Add models of different rows."),
+    "forget": ("forget", "Remove training rows from a model."),
+    "export": ("export", "Write a model as SQL, ONNX or JSON."),
 }
 
 

@@ -25,6 +25,9 @@ from sunrise.cli.options import Reading, data_argument, json_option, pair, readi
 @click.option(
     "--family", multiple=True, type=pair("FAMILY"), metavar="COLUMN=FAMILY", help="The family of a column."
 )
+@click.option(
+    "--like", type=click.Path(), help="Take the families of this model, so that models can be merged."
+)
 @click.option("--fast", is_flag=True, help="Choose families by the types of the columns, not by score.")
 @click.option(
     "--calibrate",
@@ -87,28 +90,14 @@ def command(
 
 def _fitted(rows: Any, target: str | None, options: dict[str, Any]) -> tuple[Any, Any]:
     """Return the fitted model, and its score if the model does not hold it."""
-    from sunrise.cli.documents import Documents
     from sunrise.estimators.naive_bayes import NaiveBayes
     from sunrise.streams.batches import require
 
-    label, families = _label(rows, target), dict.fromkeys(options["text"], "text")
-    if isinstance(rows.source, Documents):
-        _require_classes(rows.source)
-        families = {"text": "text"}
-    families |= dict(options["family"]) | dict.fromkeys(options["drop"])
-    for name in families:
-        rows.require(name, "--drop" if families[name] is None else "--family or --text")
-    if label in families:
-        raise click.UsageError(f"{label!r} is the target, and cannot be a column of the model.")
+    label = _label(rows, target)
+    families = _families(rows, label, options)
     weight = options["weight"] and rows.require(options["weight"], "--weight")
     calibrate = None if options["calibrate"] == "none" else options["calibrate"]
-    # Columns that are not named are chosen by score; "auto-fast" has no place in a dict.
-    given: Any = families or ("auto-fast" if options["fast"] else "auto")
-    if families and options["fast"]:
-        raise click.UsageError(
-            "--fast chooses the families of all columns: leave out --family, --text and --drop."
-        )
-    model = NaiveBayes(given, calibrate=calibrate, n_jobs=options["jobs"])
+    model = NaiveBayes(families, calibrate=calibrate, n_jobs=options["jobs"])
     if options["stream"] or options["checkpoint"] or not rows.is_small:
         model.fit(rows.source, y=label, sample_weight=weight, checkpoint=options["checkpoint"])
         return model, None
@@ -121,6 +110,30 @@ def _fitted(rows: Any, target: str | None, options: dict[str, Any]) -> tuple[Any
     model.fit(table, label, weights)
     score = None if "loo_score_" in model.__dict__ else _score(model, table, label, weights)
     return model, score
+
+
+def _families(rows: Any, label: str, options: dict[str, Any]) -> Any:
+    """Return the families that the options give; columns without a family are chosen by score or, if fast, by type."""
+    from sunrise.cli.documents import Documents
+
+    if isinstance(rows.source, Documents):
+        _require_classes(rows.source)
+    given = dict.fromkeys(options["text"], "text") | dict(options["family"]) | dict.fromkeys(options["drop"])
+    for name, family in given.items():
+        rows.require(name, "--drop" if family is None else "--text" if family == "text" else "--family")
+    if label in given:
+        raise click.UsageError(f"{label!r} is the target, and cannot be a column of the model.")
+    if given and (options["fast"] or options["like"]):
+        raise click.UsageError(
+            "--fast and --like choose the families of all columns: leave out --family, --text and --drop."
+        )
+    if options["like"]:
+        from sunrise.cli.models import load_model
+
+        return load_model(options["like"]).fixed_families_
+    if isinstance(rows.source, Documents):
+        return {"text": "text"} | given
+    return given or ("auto-fast" if options["fast"] else "auto")
 
 
 def _label(rows: Any, target: str | None) -> str:

@@ -54,21 +54,22 @@ def command(
 def _write(
     model: Any, rows: Any, keep: tuple[str, ...], proba: bool, output: str | None, format: str
 ) -> None:
+    from sunrise.cli.models import cells_of, columns_for
     from sunrise.streams.predictions import PredictionFile, PredictionStream
     from sunrise.streams.progress import Progress
     from sunrise.streams.source import n_rows_of
 
     schema = model._model.schema
-    used = [name for name in rows.names if name in schema.used]
+    used = columns_for(model, rows.names, None if schema.label is None else str(schema.label))
     label = "class" if schema.label is None else str(schema.label)
     classes, n_rows = model.classes_, 0
     source = rows.source.select([name for name in rows.names if name in {*used, *keep}])
-    writer: Any = PredictionFile(output) if output is not None else PredictionStream(format)
+    writer: Any = PredictionFile(output) if output not in (None, "-") else PredictionStream(format)
     with writer as file, Progress("predicting", source.n_bytes) as progress:
         for piece in source.pieces():
             if not n_rows_of(piece.table):
                 continue
-            scores = model.predict_proba(piece.table.select(used))
+            scores = model.predict_proba(cells_of(model, piece.table.select(used)))
             cells = {name: piece.table[name] for name in keep}
             # A column that is kept may be the label column: the prediction then needs a name of its own.
             cells[f"predicted {label}" if label in keep else label] = classes[scores.argmax(axis=1)]

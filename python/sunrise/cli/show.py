@@ -104,6 +104,25 @@ def print_score(out: Any, score: dict[str, Any] | None) -> None:
     out.print(table)
 
 
+def print_quality(values: dict[str, Any]) -> None:
+    """Print the quality of predictions on labelled rows, with the confusion matrix of few classes."""
+    out, classes = console(), [str(label) for label in values["classes"]]
+    print_score(out, values)
+    if values["unknown_labels"]:
+        out.print(
+            f"{values['unknown_labels']:g} rows have labels that the model does not know: counted as wrong"
+        )
+    out.print(f"Brier score {values['brier']:.3f}", markup=False)
+    if len(classes) <= MOST_CLASSES:
+        table = table_of(
+            "true class", *(f"as {label}" for label in classes), right=tuple(f"as {c}" for c in classes)
+        )
+        for label, row in zip(classes, values["confusion"], strict=True):
+            table.add_row(_text(label), *(f"{n:,.10g}" for n in row))
+        out.print()
+        out.print(table)
+
+
 def _print_classes(out: Any, classes: list[dict[str, Any]]) -> None:
     table = table_of("class", "rows", "prior", right=("rows", "prior"))
     for entry in classes[:MOST_CLASSES]:
