@@ -6,6 +6,7 @@ import ast
 import re
 import subprocess
 import sys
+import textwrap
 import tomllib
 from pathlib import Path
 
@@ -24,22 +25,23 @@ def name(page):
     return page.relative_to(ROOT).as_posix()
 
 
-#: A block of Python, and the block of its output if one follows.
-BLOCKS = re.compile(r"```python\n(.*?)```\n(?:\n```text\n(.*?)```)?", flags=re.DOTALL)
+#: A block of Python, and the block of its output if one follows: fenced, or indented by four spaces.
+BLOCKS = re.compile(r"```python\n(.*?)```\n(?:\n```text\n(.*?)```|\n((?: {4}[^\n]*\n)+))?", flags=re.DOTALL)
 WITH_CODE = [page for page in PAGES if "```python" in page.read_text()]
 
 
 @pytest.mark.parametrize("page", WITH_CODE, ids=name)
 def test_the_code_of_a_page_runs_and_prints_what_the_page_says(page, capsys):
     space: dict[str, object] = {}
-    for code, output in BLOCKS.findall(page.read_text()):
+    for code, fenced, indented in BLOCKS.findall(page.read_text()):
         exec(compile(code, str(page), "exec"), space)
         printed = capsys.readouterr().out
-        assert not output or printed == output
+        assert not fenced or printed == fenced
+        assert not indented or printed == textwrap.dedent(indented)
 
 
 def test_the_readme_shows_output():
-    assert any(output for _, output in BLOCKS.findall((ROOT / "README.md").read_text()))
+    assert any(fenced for _, fenced, _ in BLOCKS.findall((ROOT / "README.md").read_text()))
 
 
 def installed_by(text):
@@ -59,7 +61,7 @@ MODULES = {"sklearn": "scikit-learn"}
 @pytest.mark.parametrize("page", WITH_CODE, ids=name)
 def test_the_code_of_a_page_needs_what_its_install_line_or_that_of_the_readme_names(page):
     installed = installed_by((ROOT / "README.md").read_text() + page.read_text()) | {"sunrise"}
-    for code, _ in BLOCKS.findall(page.read_text()):
+    for code, _, _ in BLOCKS.findall(page.read_text()):
         for node in ast.walk(ast.parse(code)):
             modules = [node.module] if isinstance(node, ast.ImportFrom) else []
             modules += [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
