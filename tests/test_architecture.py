@@ -41,7 +41,7 @@ ORDER = {
     "store": "errors container packing classes values files state inspect accumulator",
     "export": "refusals curves description shapes json_text sql_dialects sql_functions sql_blocks sql_query onnx_graph "
     "onnx_blocks onnx_numbers onnx_tables onnx_text onnx_model onnx_inputs",
-    "report": "ranges facts page",
+    "report": "ranges pictures facts page",
     "streams": "source sample partitioned batches files_arrow files_text files checkpoint progress predictions "
     "lazy_predictions relation expressions sql grouped sums value_counts pushdown lazy",
     "estimators": "base constraints fitted_attribute given_parameters mixed_parameters training_rows calibrating "

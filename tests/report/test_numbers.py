@@ -57,9 +57,7 @@ def test_families(scripts, name, calibrate):
 
 @pytest.mark.parametrize("name, estimate", [(name, e) for name, all_ in ESTIMATES.items() for e in all_])
 def test_estimates(scripts, name, estimate):
-    check(
-        scripts, *fit(name, FAMILIES[name], estimate, calibrate=None), 1e-6 if name == "kernel" else None
-    )
+    check(scripts, *fit(name, FAMILIES[name], estimate, calibrate=None), 1e-6 if name == "kernel" else None)
 
 
 @pytest.mark.parametrize("unseen", ["reserve", "ignore"])
@@ -103,7 +101,9 @@ def test_the_rising_factorial_keeps_its_digits(scripts, a, n):
     assert found == pytest.approx(exact, rel=1e-13, abs=1e-12)
 
 
-@pytest.mark.parametrize("value", [0.1, 1e-5, 1.5e-7, 2.5, 123456.75, 1.25e16, 1.5e300, 0.0001, 3.0, -0.25, 1e20])
+@pytest.mark.parametrize(
+    "value", [0.1, 1e-5, 1.5e-7, 2.5, 123456.75, 1.25e16, 1.5e300, 0.0001, 3.0, -0.25, 1e20]
+)
 def test_levels_of_numbers_have_the_names_of_python(scripts, value):
     expected = str(int(value)) if value.is_integer() else str(value)
     assert scripts.page.evaluate("levelName", value) == expected

@@ -41,7 +41,8 @@ def test_the_page_of_a_table(open_page, find_data, name):
         expected = model.predict_proba(rows)
     has_curve = any(block["kind"] == "curve" for block in model._description()["blocks"])
     cells = [
-        [None if value != value else value for value in row] for row in rows.astype(object).to_numpy().tolist()
+        [None if value != value else value for value in row]
+        for row in rows.astype(object).to_numpy().tolist()
     ]
     records = [dict(zip(rows.columns, row, strict=True)) for row in cells]
     page = open_page(model)

@@ -13,6 +13,7 @@ function fill(node, attributes, children) {
 const el = (tag, attributes, ...children) => fill(document.createElement(tag), attributes, children);
 const svg = (tag, attributes, ...children) =>
   fill(document.createElementNS("http://www.w3.org/2000/svg", tag), attributes, children);
+const add = (node, ...children) => fill(node, null, children);
 const byId = (id) => document.getElementById(id);
 
 const MINUS = "\u2212";

@@ -21,8 +21,9 @@ async function start() {
   const [facts, spec] = [await readData("facts"), await readData("model")];
   const model = new Model(spec);
   drawOverview(model, facts, byId("overview"));
-  byId("quality").append(el("p", {}, facts.without_quality || `Accuracy ${percent(facts.quality.accuracy)}, log loss ${short(facts.quality.log_loss)} (${facts.quality.method}).`));
   const nomogram = new Nomogram(model, facts, byId("try"));
+  drawQuality(model, facts, byId("quality"));
+  drawColumns(model, facts, byId("columns"));
   // For scripts and tests: probabilities of a record, in the order of the classes, and the state of the nomogram.
   window.sunrise = {
     model, nomogram,

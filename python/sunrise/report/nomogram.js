@@ -45,7 +45,7 @@ class Nomogram {
     this.prior = el("div", { class: "row total" });
     this.total = el("div", { class: "row total" });
     const hasCounts = this.model.spec.blocks.some((block) => block.kind === "counts" || block.kind === "polya");
-    this.root.append(
+    add(this.root,
       el("p", {}, "An empty field is a missing value: it changes nothing. The points of a value are its part of the ",
         "log-odds, as in ", el("code", {}, "model.explain"), "; one point multiplies the odds by 2.72."),
       el("div", { class: "posterior" }, this.bars, this.says),

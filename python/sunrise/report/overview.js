@@ -5,7 +5,7 @@ function drawOverview(model, facts, root) {
   byId("head").textContent = facts.head;
   const used = model.columns.filter((column) => column.family !== null).length;
   const card = (value, text) => el("li", {}, el("strong", {}, value), el("span", {}, text));
-  root.append(
+  add(root,
     el("ul", { class: "cards" },
       card(count(facts.rows), "training rows"),
       card(count(model.n), "classes"),

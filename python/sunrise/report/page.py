@@ -11,7 +11,7 @@ from importlib.resources import files
 from typing import Any
 
 #: The scripts in the order in which the page runs them.
-SCRIPTS = ("tokens", "score", "dom", "overview", "rows", "nomogram", "main")
+SCRIPTS = ("tokens", "score", "dom", "overview", "rows", "nomogram", "charts", "quality", "columns", "main")
 #: A model whose JSON text is longer is compressed; browsers decompress it when the page opens.
 LONGEST_PLAIN = 200_000
 

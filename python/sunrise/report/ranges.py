@@ -6,11 +6,13 @@ import math
 
 import numpy as np
 
-from sunrise._common.arrays import Floats
 from sunrise.model.fitted import FittedModel
 
 #: Rows drawn for each class, at most so many cells of a block, and the share of draws cut off at either end.
 ROWS, MOST_CELLS, TAIL = 200, 4_000_000, 0.005
+
+#: A range whose ends have at least this ratio is logarithmic.
+LOG_RATIO = 100.0
 
 
 def column_ranges(model: FittedModel) -> dict[int, tuple[float, float]]:
@@ -43,12 +45,16 @@ def _rounded(low: float, high: float, lowest: float, highest: float) -> tuple[fl
         low, high = 0.0, 1.0
     if high <= low:
         low, high = low - 0.5 * max(abs(low), 1.0), high + 0.5 * max(abs(high), 1.0)
+    if low > 0.0 and high >= LOG_RATIO * low:
+        down, up = 10.0 ** math.floor(math.log10(low)), 10.0 ** math.floor(math.log10(high))
+        return max(_digits(math.floor(low / down) * down), lowest), min(
+            _digits(math.ceil(high / up) * up), highest
+        )
     step = 10.0 ** math.floor(math.log10((high - low) / 20.0))
     low, high = math.floor(low / step) * step, math.ceil(high / step) * step
     digits = max(0, -math.floor(math.log10(step)))
     return max(round(low, digits), lowest), min(round(high, digits), highest)
 
 
-def inside(x: Floats, lowest: float, highest: float) -> Floats:
-    """Return the numbers that a family accepts."""
-    return x[(x >= lowest) & (x <= highest)]
+def _digits(x: float) -> float:
+    return float(f"{x:.12g}")

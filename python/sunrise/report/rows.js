@@ -90,9 +90,11 @@ function levelSearch({ id, block, change, described }) {
   return { node: el("span", { class: "pair" }, node, suggestions), show: (value) => { node.value = value === null ? "" : levelName(value); } };
 }
 
+const isLog = (low, high) => low > 0 && high >= 100 * low;
+
 // Cells that can only be 0 and 1.
 const isYesNo = (column, { cells }) => cells && cells.above === null &&
-  (column.kind === "bool" || (cells.whole && cells.lowest === 0 && cells.highest === 1));
+  (column.kind === "bool" || (cells.lowest === 0 && cells.highest === 1));
 
 function numberField({ id, column, block, range, change, described }) {
   const [low, high] = range || [0, 1];
@@ -103,21 +105,27 @@ function numberField({ id, column, block, range, change, described }) {
     node.addEventListener("change", () => change(node.value === "" ? null : Number(node.value)));
     return { node, show: (value) => { node.value = value === null ? "" : String(Number(value)); } };
   }
-  const step = whole ? 1 : 10 ** Math.floor(Math.log10((high - low) / 50));
+  // A range over powers of ten has a logarithmic slider.
+  const log = !whole && isLog(low, high), to = log ? Math.log : (v) => Number(v);
+  const from = log ? (u) => Number(Math.exp(u).toPrecision(3)) : (u) => Number(u);
+  const step = whole ? 1 : 10 ** Math.floor(Math.log10((to(high) - to(low)) / 50)), middle = (to(low) + to(high)) / 2;
   const number = el("input", { type: "number", id, step: "any", placeholder: "missing", "aria-describedby": described });
-  const slider = el("input", { type: "range", min: low, max: high, step, "aria-label": `${column.name}, slider` });
-  slider.value = (low + high) / 2;
+  const slider = el("input", { type: "range", min: to(low), max: to(high), step, "aria-label": `${column.name}, slider` });
+  slider.value = middle;
+  const say = () => slider.setAttribute("aria-valuetext", number.value === "" ? "missing" : number.value);
   number.addEventListener("input", () => {
     const value = number.value === "" ? null : Number(number.value);
-    if (value !== null) slider.value = value;
+    if (value !== null) slider.value = to(value);
+    say();
     change(value);
   });
-  slider.addEventListener("input", () => { number.value = slider.value; change(Number(slider.value)); });
+  slider.addEventListener("input", () => { number.value = from(slider.value); say(); change(Number(number.value)); });
   return {
     node: el("span", { class: "pair" }, number, slider),
     show(value) {
-      if (value === null) { number.value = ""; slider.value = (low + high) / 2; }
-      else if (number.value === "" || Number(number.value) !== Number(value)) { number.value = Number(value); slider.value = Number(value); }
+      if (value === null) { number.value = ""; slider.value = middle; }
+      else if (number.value === "" || Number(number.value) !== Number(value)) { number.value = Number(value); slider.value = to(value); }
+      say();
     },
   };
 }
@@ -139,8 +147,12 @@ function ticksOf(nomogram, j) {
   }
   if (isYesNo(model.columns[j], block)) return [tick(0, "no"), tick(1, "yes")];
   // A number: round values with a text, and enough points between them to draw the axis. A falling branch lies below.
-  const texts = roundTicks(low, high, 7).filter((v) => !whole || Number.isInteger(v)), between = [];
-  for (let k = 0; k <= 40; k++) between.push(whole ? Math.round(low + ((high - low) * k) / 40) : low + ((high - low) * k) / 40);
+  const log = !whole && isLog(low, high), between = [];
+  const texts = (log ? logTicks(low, high) : roundTicks(low, high, 7)).filter((v) => !whole || Number.isInteger(v));
+  for (let k = 0; k <= 40; k++) {
+    const v = log ? low * (high / low) ** (k / 40) : low + ((high - low) * k) / 40;
+    between.push(whole ? Math.round(v) : v);
+  }
   const grid = [...new Set([...texts, ...between])].sort((a, b) => a - b);
   const ticks = grid.map((v) => tick(v, texts.includes(v) ? short(v, 6) : null, { number: true }));
   ticks.forEach((t, k) => {
