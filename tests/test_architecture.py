@@ -20,7 +20,7 @@ PACKAGE = ROOT / "python" / "sunrise"
 #: The total order of imports: a module imports only from folders above its own, and inside its folder only from
 #: modules to its left.
 ORDER = {
-    "_common": "arrays lazy stored threads warnings labels",
+    "_common": "arrays lazy stored threads warnings versioned labels",
     "statistics": "terms bounds grids support deferred base sums moments counts fading empirical words bursts model",
     "numerics": "special conjugate normal_inverse_gamma evidence quadrature bandwidth bin_edges polya",
     "forms": "base linear table pointwise polya distance rising removal kernel_density kernel_removal kernel_draws",
@@ -50,6 +50,7 @@ ORDER = {
     "bernoulli_nb categorical_nb complement_nb dirichlet_multinomial_nb gaussian_nb kernel_nb multinomial_nb "
     "poisson_nb text_nb selector window compare cross_validation",
     "cluster": "errors parts tasks row_groups spark_jobs spark",
+    "mlflow": "",
     "datasets": "",
     "plots": "style waterfall reliability confusion drift words parameters densities",
     "demo": "",

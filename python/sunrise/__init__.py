@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from sunrise import datasets as datasets
     from sunrise import engines as engines
+    from sunrise import mlflow as mlflow
     from sunrise import plots as plots
     from sunrise import text as text
     from sunrise._common.warnings import *
@@ -42,7 +43,9 @@ _PUBLIC = (
     *("estimators", "estimators.saving", "estimators.window", "estimators.compare", "estimators.selector"),
     "estimators.cross_validation",
 )
-_SUBMODULES = {name: name for name in ("datasets", "engines", "plots", "text")} | {"spark": "cluster.spark"}
+_SUBMODULES = {name: name for name in ("datasets", "engines", "mlflow", "plots", "text")} | {
+    "spark": "cluster.spark"
+}
 
 
 def _public_names() -> dict[str, Any]:

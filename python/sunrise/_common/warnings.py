@@ -21,6 +21,7 @@ __all__ = [
     "StaleCalibrationWarning",
     "UnlabelledRowsWarning",
     "UnseenLevelsWarning",
+    "VersionWarning",
 ]
 
 #: Packages whose stack frames `alert` skips.
@@ -143,4 +144,11 @@ class UnseenLevelsWarning(UserWarning):
     """Most cells of a column are levels that did not occur in fit.
 
     Silence it with `warnings.filterwarnings("ignore", category=sunrise.UnseenLevelsWarning)`.
+    """
+
+
+class VersionWarning(UserWarning):
+    """A pickle was written by another version of the library.
+
+    Silence it with `warnings.filterwarnings("ignore", category=sunrise.VersionWarning)`.
     """

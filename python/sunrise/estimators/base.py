@@ -18,6 +18,7 @@ from sklearn.exceptions import NotFittedError
 from sunrise._common import labels
 from sunrise._common.arrays import Labels
 from sunrise._common.threads import limited_to
+from sunrise._common.versioned import with_version, without_version
 from sunrise._common.warnings import NoWordsWarning, UnlabelledRowsWarning, alert
 from sunrise.data.blocks import Batch
 from sunrise.data.frame import Frame, frame_of
@@ -73,10 +74,11 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
     # Pickling.
 
     def __getstate__(self) -> Any:
-        state = super().__getstate__()
+        state = with_version(super().__getstate__())
         return {**state, "families": pairs_of(state["families"])} if "families" in state else state
 
     def __setstate__(self, state: Any) -> None:
+        state = without_version(type(self).__name__, state)
         if "families" in state:
             state = {**state, "families": dict_of(state["families"])}
         super().__setstate__(state)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import copy
 from inspect import signature
 from typing import Any, Self
 
 import numpy as np
 
+from sunrise._common.versioned import with_version, without_version
 from sunrise.data.kept_rows import KeptRows
-from sunrise.estimators.base import ESTIMATORS, Estimator
+from sunrise.estimators.base import ESTIMATORS, FITTED_STATE, Estimator
 from sunrise.inference.em_report import Em
 from sunrise.inference.scores import LooScore
 from sunrise.model.calibration_weights import Calibration
@@ -29,6 +31,9 @@ from sunrise.store.state import (
 from sunrise.store.values import CannotSaveError, Reader, Writer
 
 __all__ = ["load"]
+
+#: Key of the model file in the state of a pickled model.
+_FILE = "_model_file"
 
 #: Fitted attributes that are stored under their own names, and their types.
 _ATTRIBUTES: dict[str, Any] = {
@@ -69,6 +74,37 @@ class SavingMixin(Estimator):
         model = self if values else self._copy().compress()
         write_atomically(path, model._pieces())
         return self
+
+    # Pickles of fitted models hold the bytes of the model file: few types (for skops), and nothing derived.
+
+    def __getstate__(self) -> Any:
+        if "_model" not in self.__dict__:
+            return super().__getstate__()
+        try:
+            data = b"".join(self._pieces())
+        except (TypeError, ValueError):  # labels or settings that a model file cannot hold
+            return super().__getstate__()
+        known = {*self._get_param_names(), *FITTED_STATE}
+        others = {name: value for name, value in self.__dict__.items() if name not in known}
+        return with_version({**others, _FILE: data})
+
+    def __setstate__(self, state: Any) -> None:
+        if _FILE not in state:
+            super().__setstate__(state)
+            return
+        state = without_version(type(self).__name__, state)
+        loaded = _read_model(*open_parts(unpack(state.pop(_FILE)), "model"), type(self))
+        self.__dict__.update(loaded.__dict__, **state)
+
+    def __copy__(self) -> Self:
+        new = type(self).__new__(type(self))
+        new.__dict__.update(self.__dict__)
+        return new
+
+    def __deepcopy__(self, memo: Any) -> Self:
+        memo[id(self)] = new = type(self).__new__(type(self))
+        new.__dict__.update(copy.deepcopy(self.__dict__, memo))
+        return new
 
     def _pieces(self) -> list[bytes | memoryview]:
         """Return the bytes of the model file in pieces."""
@@ -151,10 +187,14 @@ def load(source: Any, *, mmap: bool = False) -> Any:
         raise ModelFileError(f"The model file is not valid: {str(error)[:200]}") from error
 
 
-def _read_model(parts: dict[str, Any], reader: Reader) -> Any:
-    """Return the estimator that a file describes. Parameters are derived when they are first used."""
+def _read_model(parts: dict[str, Any], reader: Reader, cls: Any = None) -> Any:
+    """Return the estimator that a file describes, of the class `cls` or of the one that the file names.
+
+    Parameters are derived when they are first used.
+    """
     name = parts.get("estimator")
-    cls: Any = ESTIMATORS.get(name) if isinstance(name, str) else None
+    if cls is None and isinstance(name, str):
+        cls = ESTIMATORS.get(name)
     if cls is None:
         raise ModelFileError(
             f"The model file holds a {str(name)[:100]!r}, which is not known here. Import the module that defines this "

@@ -11,6 +11,7 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from sunrise._common.arrays import Floats, Mask
+from sunrise._common.versioned import VersionedMixin
 from sunrise.data.columns import library_of
 from sunrise.data.frame import frame_of
 from sunrise.estimators.naive_bayes import NaiveBayes
@@ -19,7 +20,7 @@ from sunrise.selection.mutual_information import most_informative
 __all__ = ["InformationSelector"]
 
 
-class InformationSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
+class InformationSelector(VersionedMixin, SelectorMixin, BaseEstimator):  # type: ignore[misc]
     """Select the columns with the largest mutual information with the class, estimated by a naive Bayes model.
 
     Parameters

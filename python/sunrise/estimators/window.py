@@ -13,6 +13,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils import get_tags
 
 from sunrise._common.arrays import Floats, Labels
+from sunrise._common.versioned import VersionedMixin
 from sunrise.data.align import align
 from sunrise.data.kept_rows import KeptRows
 from sunrise.estimators.training_rows import TrainingRows
@@ -30,7 +31,7 @@ class _Summed(NamedTuple):
     stats: Stats
 
 
-class Window(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
+class Window(VersionedMixin, ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     """A model of the last rows of a stream, or one in which old rows fade.
 
     `partial_fit` adds a batch, and then removes what has left the window. The removal is exact, so that a window equals

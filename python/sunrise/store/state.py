@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Iterable
-from importlib.metadata import version
 from typing import Any
 
 import numpy as np
 
 from sunrise._common.arrays import Labels
+from sunrise._common.versioned import own_version
 from sunrise.model.choice import Part
 from sunrise.model.schema import Schema
 from sunrise.statistics.model import Stats
@@ -26,7 +26,7 @@ KNOWN_REQUIREMENTS: frozenset[str] = frozenset()
 
 def to_pieces(kind: str, parts: dict[str, Any], writer: Writer) -> list[bytes | memoryview]:
     """Return the pieces of a file of this kind ("model" or "statistics") with these parts, which are JSON."""
-    head = {"format": FORMAT, "version": VERSION, "requires": [], "written_by": version("sunrise")}
+    head = {"format": FORMAT, "version": VERSION, "requires": [], "written_by": own_version()}
     return pack({**head, "kind": kind, **parts}, writer.arrays)
 
 
@@ -40,7 +40,7 @@ def open_parts(contents: Contents, kind: str) -> tuple[dict[str, Any], Reader]:
         raise ModelFileError("The model file does not say what it requires.")
     if unknown := [name for name in requires if name not in KNOWN_REQUIREMENTS]:
         raise ModelFileError(
-            f"The model file requires {unknown[0][:100]!r}, which sunrise {version('sunrise')} does not know. Install "
+            f"The model file requires {unknown[0][:100]!r}, which sunrise {own_version()} does not know. Install "
             f"sunrise {str(spec.get('written_by', ''))[:20]} or later."
         )
     if spec.get("kind") != kind:
