@@ -48,9 +48,9 @@ class PublicNames(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         """Parse one autodoc directive for each name."""
-        names = [
-            name for m in modules_of(self.arguments[0]) for name in import_module(f"sunrise.{m}").__all__
-        ]
+        modules = [import_module(f"sunrise.{module}") for module in modules_of(self.arguments[0])]
+        names = [name for module in modules for name in module.__all__]
+        names.sort(key=lambda name: name not in COMPLETE)  # the classes that others refer to come first
         node = nodes.section()
         node.document = self.state.document
         lines = [line for name in names for line in entry(name)]
