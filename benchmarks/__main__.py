@@ -13,6 +13,7 @@ python -m benchmarks growth [AXIS ...] [MODEL ...]                    time and m
 python -m benchmarks store [NAME ...]                                 size and speed of model files
 python -m benchmarks export [NAME ...] [speed]                        exports beside predict_proba; one row of ONNX
 python -m benchmarks files [ROWS]                                     CPU and memory of fits to files
+python -m benchmarks cli                                              times of the command line
 python -m benchmarks all                                              all benchmarks
 
 Every benchmark prints Markdown tables and exits with status 1 if a claim that it checks is missed.
@@ -101,6 +102,10 @@ def main(arguments: list[str]) -> int:
         from benchmarks import files
 
         return files.main(rest)
+    if first == "cli":
+        from benchmarks import cli
+
+        return cli.main(rest)
     if first == "all" and not rest:
         names = (
             "tables",
@@ -113,6 +118,7 @@ def main(arguments: list[str]) -> int:
             "store",
             "export",
             "files",
+            "cli",
         )
         return max(main([]), *(main([name]) for name in names))
     return classes(set(arguments))

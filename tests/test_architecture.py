@@ -55,7 +55,7 @@ ORDER = {
     "plots": "style waterfall reliability confusion drift words parameters densities",
     "demo": "",
     "cli": "messages options documents rows card show models changed fit predict evaluate explain inspect compare "
-    "merge forget export app __main__",
+    "merge forget export report app __main__",
 }
 RANK = {
     f"{folder}.{module}" if module else folder: rank

@@ -168,3 +168,15 @@ def test_models_of_matrices_and_of_texts_from_python_work_too(cli, tmp_path):
         "predict", tmp_path / "texts.sunrise", "-", "--format", "text", "--json", stdin=b"free lunch\n"
     )
     assert json.loads(told.out)["spam"] == texts.predict_proba(["free lunch"])[0, 1]
+
+
+def test_the_report_is_that_of_the_library(cli, model, tmp_path):
+    done = cli("report", model, "--json")
+    page = model.with_suffix(".html")
+    assert done.json == {"model": str(model), "page": str(page), "bytes": page.stat().st_size}
+    sr.load(model).report(tmp_path / "expected.html", title="people")
+    assert page.read_bytes() == (tmp_path / "expected.html").read_bytes()
+    assert (
+        str(tmp_path / "x.html") in cli("report", model, "-o", tmp_path / "x.html", "--title", "Cities").out
+    )
+    assert "<title>Cities" in (tmp_path / "x.html").read_text()

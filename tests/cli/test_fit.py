@@ -186,3 +186,15 @@ def test_bad_rows_can_be_skipped(cli, people):
     done = cli("fit", path, "-t", "city", "--skip-bad-rows", "--json")
     assert done.code == 0, done.err
     assert done.json["rows"] == 120
+
+
+def test_warnings_are_lines_in_the_terms_of_the_command_line(cli, tmp_path):
+    path = tmp_path / "twice.csv"
+    rows = [f"{k % 7},{k % 7},{'ab'[k % 7 > 3 or k % 5 == 0]}" for k in range(90)]
+    path.write_text("\n".join(["u,v,y", *rows]) + "\n")
+    done = cli("fit", path, "-t", "y", "--calibrate", "none", "--json")
+    (line,) = done.err.splitlines()
+    assert line.startswith("warning: Columns 'u' and 'v'") and "--calibrate columns" in line
+    assert "filterwarnings" not in line and done.json["warnings"] == [line.removeprefix("warning: ")]
+    # Weights of columns correct for duplicates, so there is nothing to warn of.
+    assert cli("fit", path, "-t", "y", "--calibrate", "columns").err == ""

@@ -22,6 +22,7 @@ COMMANDS = {
     "predict": ("predict", "Predict classes and probabilities of rows."),
     "evaluate": ("evaluate", "Score a model on labelled rows."),
     "explain": ("explain", "Show why rows are predicted as they are."),
+    "report": ("report", "Write one HTML page about a model."),
     "inspect": ("inspect", "Show the card of a model file."),
     "compare": ("compare", "Show by how many bits each column differs between two models."),
     "merge": ("merge", "Add models of different rows."),
@@ -104,6 +105,7 @@ def sunrise() -> None:
 
     \b
       sunrise fit people.csv --target city     prints a model card, saves people.sunrise
+      sunrise report people.sunrise            writes people.html, a page to look at and to share
       sunrise predict people.sunrise new.csv   writes classes and probabilities as CSV
     """
 

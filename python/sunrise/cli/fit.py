@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import warnings
 from pathlib import Path
 from time import perf_counter
 from typing import Any
 
 import click
 
+from sunrise.cli.messages import one_line, say
 from sunrise.cli.options import Reading, data_argument, json_option, pair, reading_options
 
 
@@ -76,16 +78,27 @@ def command(
         if path is None:
             raise click.UsageError("standard input has no name: pass -o FILE.sunrise.")
         _require_folder(path)
-        model, score = _fitted(rows, target, options)
+        with warnings.catch_warnings(record=True) as found:
+            model, score = _fitted(rows, target, options)
     model.save(path, values=not options["no_values"])
     seconds = perf_counter() - start
-    card = {"model": path, "bytes": os.path.getsize(path), "seconds": round(seconds, 3)} | card_of(
-        model, score
-    )
+    card: dict[str, Any] = {"model": path, "bytes": os.path.getsize(path), "seconds": round(seconds, 3)}
+    card |= card_of(model, score) | {"warnings": _relevant(model, found)}
+    for text in card["warnings"]:
+        say("warning", text)
     if as_json:
         print_json(card)
     elif not quiet:
         print_card(card, f"{path}: {card['bytes']:,} bytes, fitted in {seconds:.1f} s")
+
+
+def _relevant(model: Any, found: list[Any]) -> list[str]:
+    """Return the warnings of a fit as lines; weights of columns correct for duplicate columns."""
+    from sunrise._common.warnings import DuplicateColumnsWarning
+
+    weighted = model.calibration_ is not None and model.calibration_.kind == "columns"
+    kinds = (DuplicateColumnsWarning,) if weighted else ()
+    return [one_line(entry.message) for entry in found if not issubclass(entry.category, kinds)]
 
 
 def _fitted(rows: Any, target: str | None, options: dict[str, Any]) -> tuple[Any, Any]:

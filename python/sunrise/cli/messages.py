@@ -18,6 +18,7 @@ _TERMS = (
     (r"families=\{'([^']*)': None\}", r"--drop '\1'"),
     (r"families=\{'([^']*)': \"(\w+)\"\}", r"--family '\1=\2'"),
     (r"NaiveBayes\(families=\.\.\.\)", "--family"),
+    (r'calibrate="(\w+)"', r"--calibrate \1"),
     (r"sunrise\.read_files\(paths, missing=\[(.*?)\]\)", r"--missing \1"),
     (r"\s*Silence this with warnings\.filterwarnings\(.*?\)\.(?=\s|$)", ""),
 )

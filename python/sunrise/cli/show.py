@@ -62,7 +62,7 @@ def print_card(card: dict[str, Any], title: str) -> None:
         f"out{calibrated}",
         markup=False,
     )
-    print_score(out, card["score"])
+    print_score(out, card["score"], [entry["class"] for entry in card["classes"]])
     _print_classes(out, card["classes"])
     _print_columns(out, card["columns"])
     for name, words in card["words"].items():
@@ -77,7 +77,7 @@ def print_card(card: dict[str, Any], title: str) -> None:
         _print_rest(out, left_out, "columns")
 
 
-def print_score(out: Any, score: dict[str, Any] | None) -> None:
+def print_score(out: Any, score: dict[str, Any] | None, classes: list[Any]) -> None:
     """Print accuracy, log loss and reliability."""
     if score is None:
         out.print("no honest score: the model was changed or made without one", markup=False)
@@ -98,7 +98,9 @@ def print_score(out: Any, score: dict[str, Any] | None) -> None:
         markup=False,
     )
     groups = score["reliability"]
-    table = table_of("predicted", *(f"{g['predicted']:.2f}" for g in groups))
+    # Of two classes, the groups are those of the second one; of more, all classes are pooled.
+    name = f"P({classes[1]})" if len(classes) == 2 else "P(class)"
+    table = table_of(_short(name), *(f"{g['predicted']:.2f}" for g in groups))
     table.add_row("observed", *(f"{g['observed']:.2f}" for g in groups))
     out.print()
     out.print(table)
@@ -107,7 +109,7 @@ def print_score(out: Any, score: dict[str, Any] | None) -> None:
 def print_quality(values: dict[str, Any]) -> None:
     """Print the quality of predictions on labelled rows, with the confusion matrix of few classes."""
     out, classes = console(), [str(label) for label in values["classes"]]
-    print_score(out, values)
+    print_score(out, values, classes)
     if values["unknown_labels"]:
         out.print(
             f"{values['unknown_labels']:g} rows have labels that the model does not know: counted as wrong"
@@ -148,6 +150,10 @@ def _print_columns(out: Any, columns: list[dict[str, Any]]) -> None:
 def _print_rest(out: Any, n: int, noun: str, most: int = MOST_COLUMNS) -> None:
     if n > most:
         out.print(f"... and {n - most:,} more {noun}", markup=False)
+
+
+def _short(text: str, most: int = 24) -> str:
+    return text if len(text) <= most else text[: most - 1] + "…"
 
 
 def _text(value: Any) -> Any:
