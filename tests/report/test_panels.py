@@ -148,6 +148,7 @@ def test_many_classes_are_listed_as_pairs(open_page):
     first = page.locator("#quality figure").last.locator("tbody tr").first.locator("td")
     assert numbers_of(first.last.inner_text())[0] == confusion.max()
     assert page.locator(".prob").count() == 10
+    page.get_by_label("Points for").select_option("0")
     page.get_by_label("against").select_option("7")
     row = {"x": 3.0, "z": None}
     page.get_by_label("x", exact=True).fill("3")
@@ -157,6 +158,10 @@ def test_many_classes_are_listed_as_pairs(open_page):
     page.get_by_label("against").select_option("-1")
     shown = numbers_of(page.get_by_label("Points of x").inner_text())[0]
     assert shown == pytest.approx(parts[0] - parts[1:].mean(), abs=6e-3)
+    page.get_by_label("Points for").select_option("-1")  # the most probable class
+    best = int(model.predict_proba(row)[0].argmax())
+    shown = numbers_of(page.get_by_label("Points of x").inner_text())[0]
+    assert shown == pytest.approx(parts[best] - np.delete(parts, best).mean(), abs=6e-3)
 
 
 def test_a_level_of_probability_zero_is_named_impossible(open_page):

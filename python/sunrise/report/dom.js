@@ -19,7 +19,7 @@ const byId = (id) => document.getElementById(id);
 const MINUS = "\u2212";
 const signed = (x, digits = 2) =>
   Number.isNaN(x) ? "impossible" : x === Infinity ? "certain" : x === -Infinity ? "impossible"
-    : (x < 0 ? MINUS : "+") + Math.abs(x).toFixed(digits);
+    : (Number(x.toFixed(digits)) === 0 ? "" : x < 0 ? MINUS : "+") + Math.abs(x).toFixed(digits);
 const count = (n) => Math.round(n).toLocaleString("en-US");
 // A number for a person: about so many digits, and no exponent where none is needed.
 function short(x, digits = 3) {
@@ -28,8 +28,8 @@ function short(x, digits = 3) {
   return String(Number(x.toPrecision(digits))).replace("-", MINUS);
 }
 function percent(p) {
-  if (p > 0 && p < 0.0005) return "below 0.1 %";
-  if (p < 1 && p > 0.9995) return "above 99.9 %";
+  if (p > 0 && p < 0.0005) return "< 0.1 %";
+  if (p < 1 && p > 0.9995) return "> 99.9 %";
   return `${(100 * p).toFixed(1)} %`;
 }
 const plural = (n, noun) => `${count(n)} ${noun}${n === 1 ? "" : "s"}`;

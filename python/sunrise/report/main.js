@@ -13,7 +13,8 @@ async function readData(id) {
   if (!element.dataset.packed) return JSON.parse(text);
   if (typeof DecompressionStream === "undefined")
     throw new Error("This browser is too old to open a large model: it cannot decompress data.");
-  const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
+  const letters = atob(text), bytes = new Uint8Array(letters.length);
+  for (let k = 0; k < letters.length; k++) bytes[k] = letters.charCodeAt(k);
   return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).json();
 }
 

@@ -1,7 +1,7 @@
 // The live nomogram: a field for every value, the points of every column, and the probabilities of the classes.
 "use strict";
 
-const STEP = 20, MOST_POINTS = 12, MOST_OPTIONS = 200, MOST_BARS = 10;
+const STEP = 20, MOST_POINTS = 12, MOST_OPTIONS = 200, MOST_BARS = 10, MOST_WORDS = 24;
 
 class Nomogram {
   constructor(model, facts, root) {
@@ -12,13 +12,15 @@ class Nomogram {
     this.order = model.columns.map((_, j) => j).filter((j) => model.blockOf[j] !== null);
     this.order.sort((a, b) => rank(b) - rank(a) || a - b);
     this.limit = STEP;
-    this.target = model.n === 2 ? 1 : 0;
-    this.against = model.n === 2 ? 0 : -1;
+    // -1 stands for the most probable class, and for all other classes.
+    this.wanted = { target: model.n > 2 ? -1 : model.n - 1, against: model.n === 2 ? 0 : -1 };
+    this.target = Math.max(0, this.wanted.target);
+    this.against = this.wanted.against;
     this.build();
     this.list();
     let width = root.clientWidth;
     window.addEventListener("resize", () => {
-      if (root.clientWidth !== width) { width = root.clientWidth; this.drawAxes(); this.update(); }
+      if (root.clientWidth !== width) { width = root.clientWidth; this.target = null; this.update(); }
     });
   }
 
@@ -27,9 +29,9 @@ class Nomogram {
     const choice = (id, selected, options) => el("select", { id }, options.map(([value, text]) =>
       el("option", { value, selected: Number(value) === selected }, text)));
     const ofClasses = classes.map((name, c) => [c, name]);
-    this.targetField = choice("target", this.target, ofClasses);
-    this.againstField = choice("against", this.against,
-      this.model.n > 2 ? [[-1, "all other classes"], ...ofClasses] : ofClasses);
+    const many = this.model.n > 2;
+    this.targetField = choice("target", this.wanted.target, many ? [[-1, "the most probable class"], ...ofClasses] : ofClasses);
+    this.againstField = choice("against", this.wanted.against, many ? [[-1, "all other classes"], ...ofClasses] : ofClasses);
     for (const [field, key] of [[this.targetField, "target"], [this.againstField, "against"]])
       field.addEventListener("change", () => this.compare(key, Number(field.value)));
     this.search = el("input", { type: "search", id: "search", autocomplete: "off", spellcheck: "false" });
@@ -81,19 +83,27 @@ class Nomogram {
     this.more.textContent = `Show ${Math.min(STEP, found.length - listed.length)} more`;
     this.shown.textContent = listed.length === this.order.length ? ""
       : `${count(listed.length)} of ${plural(this.order.length, "column")} shown, the most informative first.`;
-    this.drawAxes();
+    this.target = null;
     this.update();
   }
 
   compare(key, c) {
-    const before = this[key];
-    this[key] = c;
-    if (this.target === this.against) this[key === "target" ? "against" : "target"] = before;
-    if (this.target < 0) this.target = this.against === 0 ? 1 : 0;
-    this.targetField.value = this.target;
-    this.againstField.value = this.against;
-    this.drawAxes();
+    const before = this.wanted[key], other = key === "target" ? "against" : "target";
+    this.wanted[key] = c;
+    if (c >= 0 && this.wanted[other] === c) this.wanted[other] = before;
+    this.targetField.value = this.wanted.target;
+    this.againstField.value = this.wanted.against;
+    this.target = null;  // the axes are drawn again
     this.update();
+  }
+
+  // The classes that are compared now: the most probable class changes with the values.
+  resolve(p) {
+    const { wanted } = this, best = p.reduce((a, v, c) => (v > p[a] && c !== wanted.against ? c : a), wanted.against === 0 ? 1 % p.length : 0);
+    const target = wanted.target >= 0 ? wanted.target : best;
+    if (target === this.target && wanted.against === this.against) return;
+    Object.assign(this, { target, against: wanted.against });
+    this.drawAxes();
   }
 
   // Points of scores by class: for the target, against one class or the mean of all others.
@@ -136,6 +146,7 @@ class Nomogram {
     };
     for (const row of this.rows.values()) { row.measure(); row.ticks.forEach((tick) => reach(tick.points)); }
     reach(this.points(this.model.logPrior));
+    if (this.model.spec.blocks.some((block) => block.kind === "text")) { reach(-6); reach(6); }
     this.low = Math.max(low, -MOST_POINTS) * 1.06;
     this.high = Math.min(high, MOST_POINTS) * 1.06;
     this.width = Math.max(220, this.prior.picture.clientWidth || 600);
@@ -148,7 +159,7 @@ class Nomogram {
       svg("svg", { viewBox: `0 0 ${this.width} 22`, "aria-hidden": "true" },
         svg("line", { x1: this.at(this.low), x2: this.at(this.high), y1: 20, y2: 20, class: "line" }),
         ticks.map((t) => [svg("line", { x1: this.at(t), x2: this.at(t), y1: 15, y2: 20, class: "line" }),
-          svg("text", { x: this.at(t), y: 11, "text-anchor": "middle" }, t === 0 ? "0" : signed(t, t % 1 ? 1 : 0))]))),
+          svg("text", { x: this.at(t), y: 11, "text-anchor": "middle" }, signed(t, t % 1 ? 1 : 0))]))),
       el("span", { class: "points" }));
     for (const row of this.rows.values()) row.drawAxis();
   }
@@ -159,6 +170,7 @@ class Nomogram {
     try { result = model.score(this.values); } catch (error) { return showProblem(error); }
     showProblem(null);
     this.result = result;
+    this.resolve(result.p);
     for (const [j, row] of this.rows) row.drawPoints(this.points(result.parts.subarray(j * model.n, (j + 1) * model.n)));
     const prior = this.points(result.prior), total = this.points(result.score);
     drawBar(this, this.prior, prior);
@@ -199,7 +211,8 @@ class Nomogram {
       many ? el("p", { class: "quiet" }, `and ${count(p.length - MOST_BARS)} less probable classes`) : "");
     const set = this.values.reduce((sum, v) => sum + (v !== null), 0);
     this.says.textContent = (impossible ? "These values are impossible in every class, so the class prior decides. " : "") +
-      `Most probable: ${names[best]}, ${percent(p[best])}; ${plural(set, "value")} set.`;
+      `Most probable: ${names[best]}, ${percent(p[best])}; ${plural(set, "value")} set.` +
+      (this.wanted.target < 0 ? ` Points speak for ${names[this.target]}.` : "");
   }
 }
 

@@ -47,5 +47,5 @@ def _data(name: str, text: str) -> str:
     if len(text) <= LONGEST_PLAIN:
         # Inside a script element only "<" could end it; JSON strings may write it as an escape.
         return f'<script type="application/json" id="{name}">{text.replace("<", chr(92) + "u003c")}</script>'
-    packed = base64.b64encode(gzip.compress(text.encode(), 6, mtime=0)).decode("ascii")
+    packed = base64.b64encode(gzip.compress(text.encode(), 4, mtime=0)).decode("ascii")
     return f'<script type="text/plain" id="{name}" data-packed="gzip">{packed}</script>'

@@ -32,14 +32,21 @@ function drawQuality(model, facts, root) {
 const classChoice = (id, model, extra, selected) => el("select", { id }, extra.map(([v, t]) => el("option", { value: v }, t)),
   model.spec.classes.map((name, c) => el("option", { value: c, selected: c === selected }, cut(String(name), 40))));
 
-// Groups of about equal weight: mean predicted probability, observed frequency, weight.
-function reliabilityGroups({ weight, positives, probability }, rows, groups = 10) {
+// Groups of similar rows: mean predicted probability, observed frequency, weight. They have about equal weights, or, where most
+// probabilities are alike, so that this leaves few groups, equal widths.
+function reliabilityGroups(bins, rows) {
+  const equal = groupsBy(bins, rows, (share) => share);
+  return equal.length > 4 ? equal : groupsBy(bins, rows, (share, width) => width);
+}
+
+function groupsBy({ weight, positives, probability }, rows, place, groups = 10) {
   const sum = (array) => array[0].map((_, k) => rows.reduce((total, c) => total + array[c][k], 0));
   const w = sum(weight), o = sum(positives), p = sum(probability), total = w.reduce((a, b) => a + b, 0);
   const out = [];
   let before = 0;
   w.forEach((own, k) => {
-    const g = Math.min(groups - 1, Math.floor(((before + own / 2) / Math.max(total, 1e-300)) * groups));
+    const share = (before + own / 2) / Math.max(total, 1e-300);
+    const g = Math.min(groups - 1, Math.floor(place(share, (k + 0.5) / w.length) * groups));
     before += own;
     if (own <= 0) return;
     out[g] = out[g] || { weight: 0, observed: 0, predicted: 0 };
@@ -81,7 +88,7 @@ function reliabilityFigure(model, q) {
   return el("figure", {}, el("figcaption", {}, el("strong", {}, "Reliability "),
     choice ? [el("label", { for: "reliability-of" }, "of "), choice] : "of all classes together",
     el("p", { class: "quiet" }, "Of rows with a predicted probability of 70 %, about 70 % should belong to the class: points near the ",
-      "line. Each group has about a tenth of the rows; bars are two standard errors.")), holder);
+      "line. Bars are two standard errors.")), holder);
 }
 
 function confusionFigure(model, q) {

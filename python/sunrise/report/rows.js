@@ -16,11 +16,12 @@ function makeRow(nomogram, j) {
   const picture = el("div", { class: "axis" });
   const output = el("output", { class: "points", for: id, "aria-label": `Points of ${column.name}` });
   const bits = facts.bits[j];
+  const words = el("ul", { class: "words", "aria-label": `Words of ${column.name} by points` });
   const row = {
-    node: el("li", { class: "row" },
+    node: el("li", { class: block.kind === "text" ? "row long" : "row" },
       el("div", { class: "name" }, el("label", { for: id, title: column.name }, cut(column.name, 40)),
         el("span", { class: "sub" }, column.family + (bits === null ? "" : `, ${short(bits, 2)} bits`))),
-      el("div", { class: "field" }, field.node, clear, note), picture, output),
+      el("div", { class: "field" }, field.node, clear, note), picture, output, block.kind === "text" ? words : null),
     ticks: [],
     show(value) {
       field.show(value);
@@ -35,12 +36,25 @@ function makeRow(nomogram, j) {
     },
     drawPoints(points) {
       const set = nomogram.values[j] !== null || points !== 0;
+      if (block.kind === "text") words.replaceChildren(...wordItems(nomogram, block, nomogram.values[j]));
       row.live.replaceChildren(...(set ? marks(nomogram, points, 23).flat() : []));
       output.textContent = set ? signed(points) : "missing";
     },
   };
   row.show(nomogram.values[j]);
   return row;
+}
+
+// The words of a document that speak loudest, each with its points.
+function wordItems(nomogram, block, text) {
+  if (text === null) return [];
+  const found = KINDS.text.words(block, String(text), nomogram.model.n)
+    .map(([word, times, scores]) => [word, times, nomogram.points(scores)]);
+  found.sort((a, b) => Math.abs(b[2]) - Math.abs(a[2]));
+  if (!found.length) return [el("li", {}, "no word that the model knows")];
+  const shown = found.slice(0, MOST_WORDS).map(([word, times, points]) => el("li", { class: points < 0 ? "against" : "for" },
+    `${word}${times > 1 ? ` \u00d7${times}` : ""} `, el("b", {}, signed(points))));
+  return found.length > MOST_WORDS ? [...shown, el("li", {}, `and ${plural(found.length - MOST_WORDS, "other word")}`)] : shown;
 }
 
 // What a person should know about a value; empty for most.

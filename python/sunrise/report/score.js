@@ -228,18 +228,22 @@ const KINDS = {
     score(block, values, out) {
       const j = block.columns[0], text = values[j];
       if (text === null) return;
-      const { cells, length } = documentCells(block, String(text));
-      const factor = block.exponent === 0 ? 1 : (length + 1) ** block.exponent;
-      if (block.scores === "polya") {
-        const known = [...cells].filter(([k]) => block.known[k]);
-        polyaScores(block, known, block.observed, out.n, (k, c, s) => out.add(j, c, factor * s));
-        return;
-      }
-      for (let c = 0; c < out.n; c++) {
-        out.add(j, c, factor * block.base[c]);
-        out.exclude(j, c, plainNumber(block.base_excluded[c]));
-        for (const [k, x] of cells) addWeight(out, j, c, block.x[c][k], x, x, factor);
-      }
+      const document = documentCells(block, String(text)), factor = documentFactor(block, document);
+      if (block.scores === "linear")
+        for (let c = 0; c < out.n; c++) {
+          out.add(j, c, factor * block.base[c]);
+          out.exclude(j, c, plainNumber(block.base_excluded[c]));
+        }
+      eachWord(block, document, out.n, (k, c, weight, x) => addWeight(out, j, c, weight, x, x, factor));
+    },
+    // Parts of the words of a document: [word, number of times, scores by class].
+    words(block, text, n) {
+      const document = documentCells(block, text), factor = documentFactor(block, document), parts = new Map();
+      eachWord(block, document, n, (k, c, weight, x) => {
+        if (!parts.has(k)) parts.set(k, new Float64Array(n));
+        parts.get(k)[c] += Number.isFinite(weight) ? factor * weight * x : weight;
+      });
+      return [...parts].map(([k, scores]) => [block.words[k], document.counts.get(k), scores]);
     },
   },
 };
@@ -282,6 +286,15 @@ function polyaScores(block, cells, observed, n, add) {
     for (const [k, x] of cells)
       add(k, c, block.factor * (logRising(block.concentration[c][k], x) - (length > 0 ? (x / length) * whole : 0)));
   }
+}
+
+const documentFactor = (block, { length }) => (block.exponent === 0 ? 1 : (length + 1) ** block.exponent);
+
+// Call action(word, class, weight, number) for the known words of a document.
+function eachWord(block, { cells }, n, action) {
+  if (block.scores === "polya")
+    polyaScores(block, [...cells].filter(([k]) => block.known[k]), block.observed, n, (k, c, s) => action(k, c, s, 1));
+  else for (let c = 0; c < n; c++) for (const [k, x] of cells) action(k, c, block.x[c][k], x);
 }
 
 // Numbers of the known words of a document (position -> number) and the number of all its words.
