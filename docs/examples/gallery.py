@@ -68,8 +68,28 @@ def parameters():
     return sr.plots.ParameterImagesDisplay.from_estimator(sr.NaiveBayes("gaussian").fit(X, y))
 
 
+def nomogram():
+    """All columns of the model of heart disease as scales, with the second patient marked."""
+    heart = load_heart_disease("pandas").frame
+    model = sr.NaiveBayes().fit(heart, "disease")
+    return sr.plots.NomogramDisplay.from_estimator(model, of="yes", row=heart.iloc[[1]], top=10)
+
+
+def notes():
+    """The spam example of the lecture notes: a message with both words is spam with probability 3/8."""
+    parameters = {
+        "shipping": ("bernoulli", {"yes": [0.4, 0.8]}),
+        "perceptron": ("bernoulli", {"yes": [0.1, 0.01]}),
+    }
+    model = sr.NaiveBayes.from_parameters(parameters, classes=["not-spam", "spam"], class_prior=[0.25, 0.75])
+    row = {"shipping": True, "perceptron": True}
+    return sr.plots.NomogramDisplay.from_estimator(model, of="spam", scale="log-odds", row=row)
+
+
 PICTURES = {
     "waterfall": waterfall,
+    "nomogram": nomogram,
+    "notes": notes,
     "reliability": reliability,
     "confusion": confusion,
     "words": words,

@@ -3,6 +3,7 @@
 from sunrise.plots.confusion import ConfusionMatrixDisplay
 from sunrise.plots.densities import DensityDisplay
 from sunrise.plots.drift import DriftDisplay
+from sunrise.plots.nomogram import NomogramDisplay
 from sunrise.plots.parameters import ParameterImagesDisplay
 from sunrise.plots.reliability import ReliabilityDisplay
 from sunrise.plots.waterfall import WaterfallDisplay
@@ -13,6 +14,7 @@ __all__ = [
     "DensityDisplay",
     "DriftDisplay",
     "InformativeWordsDisplay",
+    "NomogramDisplay",
     "ParameterImagesDisplay",
     "ReliabilityDisplay",
     "WaterfallDisplay",

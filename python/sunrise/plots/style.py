@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
+from sunrise._common.arrays import Floats
+
 #: Okabe and Ito's palette, darkest contrasts first; yellow is left out, it is too pale on white.
 PALETTE = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7f7f7f", "#000000")
 #: Evidence for a class, evidence against it, and totals.
@@ -58,3 +62,16 @@ def cut(text: str, width: int) -> str:
 def quiet(text: str) -> str:
     """Return a text in which matplotlib does not look for formulas between two dollar signs."""
     return text.replace("$", r"\$")
+
+
+def nice_ticks(low: float, high: float, most: int, whole: bool = False) -> Floats:
+    """Return at most about so many round numbers between two limits.
+
+    >>> nice_ticks(0.1, 9.9, 5)
+    array([2., 4., 6., 8.])
+    """
+    from matplotlib.ticker import MaxNLocator
+
+    locator = MaxNLocator(most, steps=[1, 2, 2.5, 5, 10], integer=whole)
+    ticks = np.asarray(locator.tick_values(low, high), dtype=float)
+    return ticks[(ticks >= low) & (ticks <= high)]
