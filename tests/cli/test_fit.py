@@ -147,7 +147,12 @@ WRONG = {
     "spreadsheet": (["sheet.csv", "-t", "city"], 1, ["Save the table as CSV"]),
     "latin": (["latin.csv", "-t", "city"], 1, ["not UTF-8", "line 2", "iconv"]),
     "bad line": (["bad.csv", "-t", "city"], 1, ["bad.csv: line 3", "--skip-bad-rows"]),
-    "no label": (["unlabelled.csv", "-t", "city"], 1, ["missing"]),
+    "no label": (["unlabelled.csv", "-t", "city"], 1, ["missing", "--skip-bad-rows"]),
+    "no header": (["numbers.csv", "-t", "city"], 1, ["The first line must hold the names"]),
+    "one class": (["one.csv", "-t", "city"], 1, ["all rows have the class 'Ulm'"]),
+    "one class, streamed": (["one.csv", "-t", "city", "--stream"], 1, ["all rows have the class 'Ulm'"]),
+    "one text": (["one.txt"], 1, ["all rows have the class 'one'", "ham.txt spam.txt"]),
+    "only a target": (["only.csv", "-t", "city"], 1, ["no column beside the target"]),
     "measurement": (["people.csv", "-t", "id"], 1, ["120 different values", "classes"]),
     "unknown family": (["people.csv", "-t", "city", "--family", "age=gausian"], 1, ["gausian"]),
     "no pair": (["people.csv", "-t", "city", "--family", "age"], 2, ["COLUMN=FAMILY"]),
@@ -168,6 +173,10 @@ def test_wrong_input_is_one_line_that_says_what_to_do(cli, people, monkeypatch, 
         "sheet.csv": b"PK\x03\x04" + bytes(99),
         "latin.csv": "name,city\nJörg,Ulm\nJosé,Bonn\n".encode("latin-1"),
         "bad.csv": b"age,city\n1,Ulm\n2\n3,Bonn\n4,Ulm\n",
+        "numbers.csv": b"17,Ulm\n18,Bonn\n",
+        "one.csv": b"age,city\n1,Ulm\n2,Ulm\n",
+        "one.txt": b"see you\nat noon\n",
+        "only.csv": b"city\nUlm\nBonn\n",
         "unlabelled.csv": b"age,city\n1,Ulm\n2,\n3,Bonn\n4,Ulm\n",
     }.items():
         (folder / file).write_bytes(data)
@@ -198,3 +207,13 @@ def test_warnings_are_lines_in_the_terms_of_the_command_line(cli, tmp_path):
     assert "filterwarnings" not in line and done.json["warnings"] == [line.removeprefix("warning: ")]
     # Weights of columns correct for duplicates, so there is nothing to warn of.
     assert cli("fit", path, "-t", "y", "--calibrate", "columns").err == ""
+
+
+def test_a_table_may_have_any_name(cli, people):
+    expected = cli("fit", people, "-t", "city", "--json").json["score"]
+    for name in ("people.txt", "people.data", "people"):
+        path = people.with_name(name)
+        path.write_bytes(people.read_bytes())
+        done = cli("fit", path, "-t", "city", "-o", people.with_name("m.sunrise"), "--json")
+        assert done.code == 0, done.err
+        assert done.json["score"] == expected

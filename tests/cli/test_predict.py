@@ -85,3 +85,9 @@ def test_inspect_shows_the_card_and_what_the_file_holds(cli, people, model):
     column = cli("inspect", model, "--column", "hair", "--json").json
     assert column["parameters"]["long"]["Ulm"] == sr.load(model).parameters_["hair"]["long"][1]
     assert "Do you mean 'hair'" in cli("inspect", model, "--column", "hairs").err
+
+
+def test_a_table_with_the_name_of_a_text_is_a_table_to_a_model_of_tables(cli, people, model):
+    path = people.with_name("people.txt")
+    path.write_bytes(people.read_bytes())
+    assert cli("predict", model, path).out == cli("predict", model, people).out

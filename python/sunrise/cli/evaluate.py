@@ -27,13 +27,13 @@ def command(
       sunrise evaluate titanic.sunrise test.csv
     """
     from sunrise.cli.card import plain, quality_values
-    from sunrise.cli.models import label_of, load_model, types_of
+    from sunrise.cli.models import label_of, load_model, reads_tables, types_of
     from sunrise.cli.rows import open_rows
     from sunrise.cli.show import print_json, print_quality
 
     loaded = load_model(model)
     label = label_of(loaded, target)
-    with open_rows(data, reading, types_of(loaded), label) as rows:
+    with open_rows(data, reading, types_of(loaded), label, reads_tables(loaded)) as rows:
         rows.require(label, "--target")
         if weight is not None:
             rows.require(weight, "--weight")

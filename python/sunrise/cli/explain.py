@@ -125,13 +125,13 @@ def _words(model: Any, row: Any, top: int, of: Any, against: Any) -> dict[str, l
 
 def _read(model: Any, data: tuple[str, ...], reading: Reading, given: tuple[int, ...]) -> _Rows:
     """Return the rows with the given numbers, or the first rows; reading ends with the last one."""
-    from sunrise.cli.models import columns_for, types_of
+    from sunrise.cli.models import columns_for, reads_tables, types_of
     from sunrise.cli.rows import open_rows
     from sunrise.streams.batches import require
 
     wanted = sorted(set(given)) or list(range(1, FIRST_ROWS + 1))
     parts, numbers, n_rows = [], list[int](), 0
-    with open_rows(data, reading, types_of(model)) as rows:
+    with open_rows(data, reading, types_of(model), is_table=reads_tables(model)) as rows:
         label = model._model.schema.label
         source = rows.source.select(columns_for(model, rows.names, None if label is None else str(label)))
         for piece in source.pieces():

@@ -73,7 +73,7 @@ def command(
     from sunrise.cli.show import print_card, print_json
 
     start = perf_counter()
-    with open_rows(data, reading, label=target) as rows:
+    with open_rows(data, reading, is_table=target is not None) as rows:
         path = output or (None if rows.stem is None else f"{rows.stem}.sunrise")
         if path is None:
             raise click.UsageError("standard input has no name: pass -o FILE.sunrise.")
@@ -103,6 +103,7 @@ def _relevant(model: Any, found: list[Any]) -> list[str]:
 
 def _fitted(rows: Any, target: str | None, options: dict[str, Any]) -> tuple[Any, Any]:
     """Return the fitted model, and its score if the model does not hold it."""
+    from sunrise.cli.show import working
     from sunrise.estimators.naive_bayes import NaiveBayes
     from sunrise.streams.batches import require
 
@@ -113,14 +114,16 @@ def _fitted(rows: Any, target: str | None, options: dict[str, Any]) -> tuple[Any
     model = NaiveBayes(families, calibrate=calibrate, n_jobs=options["jobs"])
     if options["stream"] or options["checkpoint"] or not rows.is_small:
         model.fit(rows.source, y=label, sample_weight=weight, checkpoint=options["checkpoint"])
+        _require_two_classes(model.classes_.tolist(), label)
         return model, None
     table = rows.table([name for name in rows.names if name not in options["drop"]], label)
-    _refuse_numbers(table, label)
+    _check_target(table, label)
     weights = None if weight is None else table[weight].to_numpy()
     table = table if weight is None else table.drop_columns([weight])
     for name in options["drop"]:  # its cells are not read, but the card names the column
         table = table.append_column(name, require("pyarrow").nulls(table.num_rows))
-    model.fit(table, label, weights)
+    with working(f"fitting {table.num_rows:,} rows"):
+        model.fit(table, label, weights)
     score = None if "loo_score_" in model.__dict__ else _score(model, table, label, weights)
     return model, score
 
@@ -129,8 +132,6 @@ def _families(rows: Any, label: str, options: dict[str, Any]) -> Any:
     """Return the families that the options give; columns without a family are chosen by score or, if fast, by type."""
     from sunrise.cli.documents import Documents
 
-    if isinstance(rows.source, Documents):
-        _require_classes(rows.source)
     given = dict.fromkeys(options["text"], "text") | dict(options["family"]) | dict.fromkeys(options["drop"])
     for name, family in given.items():
         rows.require(name, "--drop" if family is None else "--text" if family == "text" else "--family")
@@ -159,7 +160,9 @@ def _label(rows: Any, target: str | None) -> str:
         raise click.UsageError(
             f"name the column to predict: --target COLUMN. The columns are {listed(rows.names, 20)}."
         )
-    return str(rows.require(target, "--target"))
+    if rows.require(target, "--target") and len(rows.names) == 1:
+        raise ValueError(f"the data have no column beside the target {target!r}.")
+    return target
 
 
 def _score(model: Any, table: Any, label: str, weights: Any) -> Any:
@@ -168,14 +171,6 @@ def _score(model: Any, table: Any, label: str, weights: Any) -> Any:
         return model.loo_score(table, label, weights)
     except ValueError:
         return None
-
-
-def _require_classes(source: Any) -> None:
-    if len(source.classes) < 2:
-        raise ValueError(
-            f"all texts belong to the class {source.classes[0]!r}. Pass one file for each class (ham.txt spam.txt), a "
-            "folder with one folder for each class, or a table with --target."
-        )
 
 
 def _require_folder(path: str) -> None:
@@ -187,11 +182,20 @@ def _require_folder(path: str) -> None:
         raise ValueError(f"{path}: the folder {str(folder)!r} cannot be written. Pass another place with -o.")
 
 
-def _refuse_numbers(table: Any, label: str) -> None:
-    """Raise for a target of measurements: nearly every value would be a class of its own."""
-    n_rows, distinct = table.num_rows, len(table[label].unique())
-    if distinct > 20 and distinct > n_rows / 3:
+def _check_target(table: Any, label: str) -> None:
+    """Raise for a target of one class, and for measurements, of which nearly every value would be a class."""
+    n_rows, values = table.num_rows, table[label].unique()
+    _require_two_classes([value for value in values.slice(0, 3).to_pylist() if value is not None], label)
+    if len(values) > 20 and len(values) > n_rows / 3:
         raise ValueError(
-            f"--target: column {label!r} has {distinct:,} different values in {n_rows:,} rows, and a model predicts "
+            f"--target: column {label!r} has {len(values):,} different values in {n_rows:,} rows, and a model predicts "
             "classes. Choose another column, or cut the values into groups first."
+        )
+
+
+def _require_two_classes(classes: list[Any], label: str) -> None:
+    if len(classes) == 1:
+        raise ValueError(
+            f"all rows have the class {classes[0]!r} in column {label!r}, and a model tells classes apart. Choose "
+            "another --target. Texts: pass one file for each class (ham.txt spam.txt), or one folder for each class."
         )

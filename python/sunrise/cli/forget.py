@@ -29,13 +29,21 @@ def command(
       sunrise forget people.sunrise withdrawn.csv -o people.sunrise
     """
     from sunrise.cli.changed import save_changed
-    from sunrise.cli.models import cells_of, columns_for, label_of, labels_in, load_model, types_of
+    from sunrise.cli.models import (
+        cells_of,
+        columns_for,
+        label_of,
+        labels_in,
+        load_model,
+        reads_tables,
+        types_of,
+    )
     from sunrise.cli.rows import open_rows
     from sunrise.streams.progress import Progress
 
     loaded = load_model(model)
     label = label_of(loaded, target)
-    with open_rows(data, reading, types_of(loaded), label) as rows:
+    with open_rows(data, reading, types_of(loaded), label, reads_tables(loaded)) as rows:
         rows.require(label, "--target")
         used, n_rows = columns_for(loaded, rows.names, label, all_columns=True), 0
         source = rows.source.select([name for name in rows.names if name in {*used, label}], label)

@@ -15,6 +15,10 @@ _TERMS = (
     (r"on_bad_rows=\"skip\"", "--skip-bad-rows"),
     (r"pass sunrise\.read_files\(paths, types=\{'(.*?)': \"(\w+)\"\}\)", r"pass --type '\1=\2'"),
     (r"pass sunrise\.read_files\(paths, format=\.\.\.\)", "pass --format"),
+    (
+        r"Drop the rows without a label, fill in the labels, or fit .* rows\.",
+        "Fill in the label, or leave such rows out with --skip-bad-rows.",
+    ),
     (r"families=\{'([^']*)': None\}", r"--drop '\1'"),
     (r"families=\{'([^']*)': \"(\w+)\"\}", r"--family '\1=\2'"),
     (r"NaiveBayes\(families=\.\.\.\)", "--family"),

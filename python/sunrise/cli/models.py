@@ -45,6 +45,11 @@ def types_of(model: Any) -> dict[str, str]:
     return types
 
 
+def reads_tables(model: Any) -> bool:
+    """True unless the model was fitted to plain text: then a text file is a list of documents."""
+    return type(model).__name__ != "TextNB" and list(model._model.schema.names) != ["text"]
+
+
 def columns_for(
     model: Any, names: tuple[str, ...], label: str | None = None, all_columns: bool = False
 ) -> list[str]:

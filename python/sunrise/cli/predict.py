@@ -37,7 +37,7 @@ def command(
       sunrise predict titanic.sunrise new.csv --keep Name > predictions.csv
       sunrise predict mails.sunrise new.txt -o predictions.parquet
     """
-    from sunrise.cli.models import load_model, types_of
+    from sunrise.cli.models import load_model, reads_tables, types_of
     from sunrise.cli.rows import open_rows
 
     if output is not None and as_json:
@@ -45,7 +45,7 @@ def command(
     if reading.skips_bad_rows:
         raise click.UsageError("--skip-bad-rows would leave rows without a prediction. Correct the file.")
     loaded = load_model(model)
-    with open_rows(data, reading, types_of(loaded)) as rows:
+    with open_rows(data, reading, types_of(loaded), is_table=reads_tables(loaded)) as rows:
         for name in keep:
             rows.require(name, "--keep")
         _write(loaded, rows, keep, not classes_only, output, "jsonl" if as_json else "csv")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 import os
+import re
 import shutil
 import sys
 import tempfile
@@ -56,6 +57,8 @@ class Rows:
             return name
         similar = closest(name, self.names)
         hint = f"Do you mean {similar!r}? " if similar is not None else ""
+        if any(re.fullmatch(r"[-+]?\d+(\.\d+)?", column) for column in self.names):
+            hint += "The first line must hold the names of the columns, and has numbers. "
         raise ValueError(
             f"{option}: there is no column {name!r}. {hint}The columns are {listed(self.names, 20)}."
         )
@@ -71,27 +74,40 @@ class Rows:
 
 @contextmanager
 def open_rows(
-    data: Sequence[str], reading: Reading, types: Mapping[str, str] | None = None, label: str | None = None
+    data: Sequence[str],
+    reading: Reading,
+    types: Mapping[str, str] | None = None,
+    label: str | None = None,
+    is_table: bool = False,
 ) -> Iterator[Rows]:
-    """Open the data of a command; `types` are those of the columns of a model, `label` is the name for classes."""
+    """Open the data of a command.
+
+    `types` are those of the columns of a model, `label` is the name for the classes of texts. A table may have the
+    name of a text file.
+    """
     with tempfile.TemporaryDirectory(prefix="sunrise-") as folder:
         if "-" in data:
             if len(data) > 1:
                 raise ValueError('"-" stands for standard input and cannot be read together with files.')
             path = _spooled(folder, reading.format)
-            yield _opened([path], None, reading, types or {}, label)
+            yield _opened([path], None, reading, types or {}, label, is_table)
         else:
             paths = [path for one in data for path in _found(one)]
-            yield _opened(paths, _stem(paths[0]), reading, types or {}, label)
+            yield _opened(paths, _stem(paths[0]), reading, types or {}, label, is_table)
 
 
 def _opened(
-    paths: list[str], stem: str | None, reading: Reading, types: Mapping[str, str], label: str | None
+    paths: list[str],
+    stem: str | None,
+    reading: Reading,
+    types: Mapping[str, str],
+    label: str | None,
+    is_table: bool,
 ) -> Rows:
     for path in paths:
         _refuse_unusable(path, reading.format)
     size = sum(_unpacked_size(path) for path in paths)
-    if reading.format == "text" or (reading.format is None and all(map(is_text, paths))):
+    if reading.format == "text" or (reading.format is None and not is_table and all(map(is_text, paths))):
         if reading.types or reading.missing or reading.skips_bad_rows:
             raise ValueError("--type, --missing and --skip-bad-rows are for tables. Leave them out.")
         return Rows(Documents(paths, *([label] if label else [])), stem, size)

@@ -25,6 +25,17 @@ def _finite(values: Any) -> Any:
     return None if isinstance(values, float) and not math.isfinite(values) else values
 
 
+def working(text: str) -> Any:
+    """Return a context that shows a sign of life on a terminal."""
+    from contextlib import nullcontext
+
+    if not sys.stderr.isatty():
+        return nullcontext()
+    from rich.console import Console
+
+    return Console(stderr=True).status(text)
+
+
 def console() -> Any:
     """Return the console for standard output: colours and the width of the terminal only on a terminal."""
     from rich.console import Console
