@@ -55,6 +55,17 @@ def test_a_reader_that_goes_away_ends_the_command_quietly(cli, people):
         assert process.wait(60) == 141
 
 
+@pytest.mark.skipif(os.name == "nt", reason="there is no signal for a broken pipe")
+def test_a_card_that_nobody_reads_ends_the_command_quietly(people):
+    read, write = os.pipe()
+    os.close(read)
+    with open(write, "wb") as closed:
+        command = [*COMMAND, "fit", str(people), "--target", "city"]
+        done = subprocess.run(command, stdout=closed, stderr=subprocess.PIPE, check=False)
+    assert done.returncode == 141 and done.stderr == b""
+    assert people.with_suffix(".sunrise").exists()
+
+
 @pytest.mark.skipif(os.name == "nt", reason="Ctrl-C is no signal there")
 def test_ctrl_c_leaves_no_half_file(tmp_path):
     """The data come through a pipe that stays open, so the fit cannot end before the signal."""

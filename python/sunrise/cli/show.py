@@ -40,7 +40,12 @@ def console() -> Any:
     """Return the console for standard output: colours and the width of the terminal only on a terminal."""
     from rich.console import Console
 
-    return Console(highlight=False, width=None if sys.stdout.isatty() else WIDTH)
+    class Output(Console):
+        def on_broken_pipe(self) -> None:
+            """Leave the exit code to the group of commands: rich would exit with 1."""
+            raise BrokenPipeError
+
+    return Output(highlight=False, width=None if sys.stdout.isatty() else WIDTH)
 
 
 def table_of(*columns: str, right: tuple[str, ...] = (), title: str | None = None) -> Any:
