@@ -4,6 +4,7 @@ python -m benchmarks [gaussian] [categorical] [counts] [small]        speed of t
 python -m benchmarks tables [NAME ...]                                accuracy on 27 real tables (../shared)
 python -m benchmarks frames [adult] [wide] [memory] [record]          speed and memory with polars and pandas
 python -m benchmarks default [NAME ...]                               the default beside plain naive Bayes
+python -m benchmarks interactions [NAME ... | noise]                  pairs of columns beside logistic regression
 python -m benchmarks speed [tables | NAME ...] [families] [choosing]  speed of the default, kernels, missing cells
 python -m benchmarks calibration [NAME ...] [speed]                   log loss with and without calibration
 python -m benchmarks text [NAME ...] [speed] [models]                 accuracy and speed on five document collections
@@ -58,6 +59,10 @@ def main(arguments: list[str]) -> int:
         from benchmarks import tables
 
         return tables.main(rest)
+    if first == "interactions":
+        from benchmarks import interactions
+
+        return interactions.main(rest)
     if first == "default":
         from benchmarks import default
 

@@ -28,27 +28,27 @@ ORDER = {
     "labels kept_rows",
     "text": "alphabet texts vocabulary counter hashed",
     "engines": "array_words array native_weights pieces native",
-    "families": "left_out counts_left_out documents_left_out cells record_cells readers text_reader capabilities base "
-    "kept_values smoothing priors pseudo_row categorical binned bernoulli beta exponential gamma gaussian geometric "
-    "kernel laplace lognormal multinomial negative_binomial poisson vonmises zero_inflated_poisson complement odds "
-    "dirichlet_multinomial text",
-    "model": "settings choice given_families schema calibration_weights class_prior accumulate record fitted "
-    "compression suppression encode_rows score",
+    "families": "left_out counts_left_out documents_left_out cells record_cells readers text_reader pair_reader "
+    "capabilities base kept_values smoothing priors pseudo_row categorical binned bernoulli beta exponential "
+    "gamma gaussian geometric kernel laplace lognormal multinomial negative_binomial poisson vonmises "
+    "zero_inflated_poisson complement odds dirichlet_multinomial joint text",
+    "model": "settings choice given_families interaction schema calibration_weights class_prior accumulate record "
+    "fitted compression suppression encode_rows score",
     "inference": "quality scores left_out_blocks leave_one_out held_out folds optimise score_blocks column_weights "
     "temperature calibration em_report em decisions evidence_sd comparison explain intervals linear_form "
     "posteriors sampling",
-    "selection": "rules density distinct row_scores decide by_score choose waking duplicates mutual_information",
+    "selection": "rules density distinct row_scores decide by_score choose waking duplicates mutual_information pairs",
     "store": "errors container packing classes values files state inspect accumulator",
-    "export": "refusals curves description shapes json_text sql_dialects sql_functions sql_blocks sql_query onnx_graph "
-    "onnx_blocks onnx_numbers onnx_tables onnx_text onnx_model onnx_inputs",
+    "export": "refusals curves description shapes json_text sql_dialects sql_functions sql_tables sql_blocks sql_query "
+    "onnx_graph onnx_blocks onnx_numbers onnx_tables onnx_text onnx_model onnx_inputs",
     "report": "ranges pictures facts page",
     "streams": "source sample partitioned batches files_arrow files_text files checkpoint progress predictions "
     "lazy_predictions relation expressions sql grouped sums value_counts pushdown lazy",
-    "estimators": "base constraints fitted_attribute given_parameters mixed_parameters training_rows calibrating "
-    "stream partitioned_fit lazy_fit source_fit algebra learning source_predict prediction reliability "
-    "text_tables generative privacy display summary words exporting reporting saving naive_bayes single_family "
-    "bernoulli_nb categorical_nb complement_nb dirichlet_multinomial_nb gaussian_nb kernel_nb multinomial_nb "
-    "poisson_nb text_nb selector window compare cross_validation",
+    "estimators": "base constraints fitted_attribute given_parameters mixed_parameters training_rows interacting "
+    "calibrating stream partitioned_fit lazy_fit source_fit algebra learning source_predict prediction "
+    "reliability text_tables generative privacy display summary words exporting reporting saving naive_bayes "
+    "single_family bernoulli_nb categorical_nb complement_nb dirichlet_multinomial_nb gaussian_nb kernel_nb "
+    "multinomial_nb poisson_nb text_nb selector window compare cross_validation",
     "cluster": "errors parts tasks row_groups spark_jobs spark",
     "mlflow": "",
     "datasets": "",
@@ -151,8 +151,10 @@ SHARED = {
     "counts_left_out",
     "documents_left_out",
     "cells",
+    "joint",
     "kept_values",
     "left_out",
+    "pair_reader",
     "priors",
     "pseudo_row",
     "readers",

@@ -269,6 +269,19 @@ def row_losses(
     parameters: Sequence[Floats],
     threads: int,
 ) -> Floats: ...
+def pair_slopes(
+    columns: Sequence[Codes],
+    sizes: Sequence[int],
+    labels: Codes,
+    weight: Floats,
+    rows: Integers,
+    probabilities: Floats,
+    folds: Codes,
+    pairs: Sequence[tuple[int, int]],
+    n_folds: int,
+    n_classes: int,
+    threads: int,
+) -> tuple[Floats, Floats]: ...
 def hash_texts(texts: list[Any], missing: int, threads: int) -> NDArray[np.uint64]: ...
 def scale_counts(
     counts: Floats,

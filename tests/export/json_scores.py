@@ -187,6 +187,20 @@ class JsonModel:
             return [0.0] * n, [0.0] * n
         return [number(v) for v in block["scores"][bisect.bisect_right(block["edges"], x)]], [0.0] * n
 
+    def block_pair(self, block, row, n):
+        places = []
+        for j, side in zip(block["columns"], (block["first"], block["second"]), strict=True):
+            x = row[self.names[j]]
+            if x is None or x != x:
+                return [0.0] * n, [0.0] * n
+            if "edges" in side:
+                places.append(bisect.bisect_right(side["edges"], x))
+            elif level_name(x) in side["levels"]:
+                places.append(side["levels"].index(level_name(x)))
+            else:
+                return [0.0] * n, [0.0] * n
+        return block["scores"][places[0]][places[1]], [0.0] * n
+
     def block_curve(self, block, row, n):
         x = self.cell(block, block["columns"][0], row)
         if x is None:

@@ -40,3 +40,28 @@ def test_the_default_model_of_real_tables(engine, case):
     model, rows = case
     has_curve = any(block["kind"] == "curve" for block in model._description()["blocks"])
     check(engine, model, rows, 1e-6 if has_curve else None)
+
+
+@pytest.fixture(scope="module")
+def paired(find_data):
+    """A model with interactions of levels and of numbers, and rows with missing cells and unseen levels."""
+    frame = pd.read_csv(find_data("tables/heart-cleveland.csv.gz"))
+    target = frame.columns[-1]
+    frame = frame.astype(dict.fromkeys(frame.columns[1:3], str))
+    X = frame.drop(columns=target)
+    names = list(X.columns)
+    pairs = [(names[1], names[2]), (names[0], names[3]), (names[1], names[4])]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = sr.NaiveBayes(interactions=pairs).fit(X, frame[target].to_numpy())
+    rows = X.sample(40, random_state=0)
+    rows = rows.mask(np.random.default_rng(0).random(rows.shape) < 0.1)
+    rows.iloc[0, 1] = "never seen"
+    return model, rows
+
+
+def test_interactions(engine, paired):
+    model, rows = paired
+    assert len(model.interactions_) == 3
+    has_curve = any(block["kind"] == "curve" for block in model._description()["blocks"])
+    check(engine, model, rows, 1e-6 if has_curve else None)

@@ -26,6 +26,7 @@ pub mod logarithm;
 pub mod loss;
 pub mod moments;
 pub mod normalise;
+pub mod pairs;
 pub mod parallel;
 pub mod polya;
 pub mod rising;

@@ -7,6 +7,7 @@ use numpy::{IntoPyArray, PyReadonlyArray1};
 use pyo3::prelude::*;
 use sunrise_core::leave_one_out::{own_class_scores, Removal};
 use sunrise_core::loss::{self, CalibrationRows};
+use sunrise_core::pairs::{slopes, JudgedRows, PairRows};
 
 /// The score of every row for its own class after the row is subtracted; NaN if that leaves no variance.
 #[pyfunction]
@@ -99,4 +100,30 @@ pub fn row_losses<'py>(
     let parameters = parameters.iter().map(slice).collect::<PyResult<Vec<&[f64]>>>()?;
     let losses = py.detach(|| loss::row_losses(rows, &parameters, threads)).map_err(raise)?;
     Ok(losses.into_pyarray(py))
+}
+
+/// First and second derivatives of the log-likelihood of some rows by the weights of pairs of columns: pairs x folds.
+#[pyfunction]
+#[allow(clippy::too_many_arguments)]
+pub fn pair_slopes<'py>(
+    py: Python<'py>,
+    columns: Vec<PyReadonlyArray1<'py, i32>>,
+    sizes: Vec<usize>,
+    labels: PyReadonlyArray1<'py, i32>,
+    weight: PyReadonlyArray1<'py, f64>,
+    rows: PyReadonlyArray1<'py, i64>,
+    probabilities: Matrix<'py>,
+    folds: PyReadonlyArray1<'py, i32>,
+    pairs: Vec<[usize; 2]>,
+    n_folds: usize,
+    n_classes: usize,
+    threads: usize,
+) -> PyResult<(Floats<'py>, Floats<'py>)> {
+    let columns = columns.iter().map(slice).collect::<PyResult<Vec<&[i32]>>>()?;
+    let counted = PairRows { columns, sizes, labels: slice(&labels)?, weight: slice(&weight)? };
+    let judged =
+        JudgedRows { rows: slice(&rows)?, probabilities: slice(&probabilities)?, folds: slice(&folds)? };
+    let (first, second) =
+        py.detach(|| slopes(&counted, judged, &pairs, n_folds, n_classes, threads)).map_err(raise)?;
+    Ok((first.into_pyarray(py), second.into_pyarray(py)))
 }

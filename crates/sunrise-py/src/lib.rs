@@ -129,5 +129,6 @@ fn _native(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(calibration::log_loss, m)?)?;
     m.add_function(wrap_pyfunction!(calibration::log_loss_hessian, m)?)?;
     m.add_function(wrap_pyfunction!(calibration::row_losses, m)?)?;
+    m.add_function(wrap_pyfunction!(calibration::pair_slopes, m)?)?;
     Ok(())
 }

@@ -130,7 +130,7 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
         previous = self.__dict__.get("_model")
         calibration = None if previous is None else previous.calibration
         if calibration is not None:  # it was fitted to the previous statistics
-            calibration = calibration.mark_stale()
+            calibration = _of_schema(calibration, self._model.schema, schema).mark_stale()
         model = FittedModel(settings, schema, stats, classes, calibration=calibration)
         # Updates may bring words, and so may the rows after the first one of a stream.
         for part in model.parts if previous is None and stats.rows.sum() > 1 else ():
@@ -227,6 +227,14 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
         if schema.is_named and all(isinstance(name, str) for name in schema.names):
             self.__dict__["feature_names_in_"] = np.array(schema.names, dtype=object)
 
+    def _summands(self, columns: list[str] | None = None) -> list[str]:
+        """Return the names of the columns and of the interactions, for display."""
+        names = self._columns() if columns is None else columns
+        if not (interactions := self._model.schema.interactions):
+            return names
+        shown = dict(zip(self._model.schema.names, names, strict=True))
+        return [*names, *(f"{shown[a]} × {shown[b]}" for a, b in (own.columns for own in interactions))]  # noqa: RUF001
+
     def _columns(self) -> list[str]:
         """Return the column names for display: x0, x1, ... if the columns have no names."""
         names = getattr(self, "feature_names_in_", None)
@@ -235,3 +243,12 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
         return (
             [f"x{j}" for j in range(self.n_features_in_)] if names is None else [str(name) for name in names]
         )
+
+
+def _of_schema(calibration: Any, before: Schema, schema: Schema) -> Any:
+    """Return the calibration without the weights of interactions that have left the schema."""
+    if before.interactions == schema.interactions:
+        return calibration
+    first, place = len(before.names), {own: k for k, own in enumerate(before.interactions)}
+    kept = [first + place[own] for own in schema.interactions]
+    return calibration.select_summands(np.array([*range(first), *kept], int))

@@ -14,8 +14,9 @@ from sunrise._common.arrays import Codes, Floats, Labels
 from sunrise.data.blocks import Batch
 from sunrise.data.row_hash import mix
 from sunrise.estimators.base import Estimator
+from sunrise.estimators.interacting import pair_finder, with_interactions
 from sunrise.estimators.training_rows import TrainingRows
-from sunrise.inference.calibration import Calibrated, calibrate
+from sunrise.inference.calibration import Calibrated, Rest, calibrate
 from sunrise.inference.folds import hashes_of_table, weighted_folds
 from sunrise.inference.held_out import HeldOut
 from sunrise.inference.leave_one_out import LeaveOneOut
@@ -50,22 +51,36 @@ class CalibratingMixin(Estimator):
         """Choose the families of the columns and accumulate the table."""
         raise NotImplementedError
 
-    def _recalibrate(self, settings: Settings, rows: TrainingRows) -> None:
-        """Calibrate the model on training rows, and store the score by folds as `loo_score_`."""
+    def _recalibrate(self, settings: Settings, rows: TrainingRows, find_pairs: bool = False) -> None:
+        """Calibrate the model on training rows, and store the score by folds as `loo_score_`.
+
+        With `find_pairs` the rows are those of the fit, and choose the interactions, too.
+        """
         if self._calibration_kind() == "auto" and len(self._model.classes) > MOST_CLASSES:
             return  # a score of every row and class would take longer than the fit
-        self._set_calibrated(self._judge(settings, rows))
+        self._set_calibrated(self._judge(settings, rows, find_pairs))
 
     def _set_calibrated(self, calibrated: Calibrated) -> None:
-        calibration = calibrated.calibration
+        calibration, model = calibrated.calibration, calibrated.model
         if calibration is not None:
             calibration = replace(calibration, total_weight=float(self.stats_.weight.sum()))
+            if model.schema.interactions != self._model.schema.interactions:
+                first = len(model.schema.names)
+                keep = np.flatnonzero(calibration.weights[first:] > 0).tolist()
+                self._model = model.calibrated(calibration).with_interactions_at(keep)
+                self.stats_ = self._model.given_stats
+                calibration = self._model.calibration
         self._set_calibration(calibration)
         self.__dict__["loo_score_"] = calibrated.score
 
-    def _judge(self, settings: Settings, rows: TrainingRows) -> Calibrated:
-        """Return a calibration of the model on training rows, or a sample of them, and the score by folds."""
-        model = self._model.uncalibrated
+    def _judge(self, settings: Settings, rows: TrainingRows, find_pairs: bool = False) -> Calibrated:
+        """Return a calibration of the model on training rows, or a sample of them, and the score by folds.
+
+        With `find_pairs` interactions are chosen again, by these rows.
+        """
+        find_pairs = find_pairs and settings.interactions == "auto"
+        model, all_rows = self._model.uncalibrated, rows
+        model = model.columns_alone if find_pairs else model
         makes_choices = any(choice.scores for choice in model.schema.choices)
         if makes_choices or self._calibration_kind() is not None:
             n_scores = len(model.classes) * max(1, len(model.schema.used))
@@ -77,37 +92,41 @@ class CalibratingMixin(Estimator):
         )
         # Hashes of the rows make the folds; a model without choices needs none.
         if self._calibration_kind() is None and not makes_choices:
-            return Calibrated(None, left_out.score(left_out.log_proba()))
+            return Calibrated(None, left_out.score(left_out.log_proba()), model)
         hashes = hashes_of_table(rows.table, model.schema)
         kind = self._resolved_kind(left_out, hashes)
         if kind is None and not makes_choices:
-            return Calibrated(None, left_out.score(left_out.log_proba()))
+            return Calibrated(None, left_out.score(left_out.log_proba()), model)
+        find_pairs = find_pairs and kind == "columns"
         fold = weighted_folds(hashes, accumulator.codes, accumulator.weight)
 
-        def learn_rest(k: int) -> tuple[LeaveOneOut, HeldOut]:
-            return self._learn_rest(settings, rows, fold, k)
+        def learn_rest(k: int) -> Rest:
+            return self._learn_rest(settings, rows, fold, k, hashes if find_pairs else None)
 
+        finder = pair_finder(rows, left_out, hashes, all_rows) if find_pairs else None
         try:
-            return calibrate(left_out, kind, fold, learn_rest)
+            return calibrate(left_out, kind, fold, learn_rest, finder)
         except _RestError:  # the rows of the other folds cannot be fitted, for example without smoothing
-            return calibrate(left_out, kind, fold, None)
+            return calibrate(left_out, kind, fold, None, finder)
 
-    def _learn_rest(
-        self, settings: Settings, rows: TrainingRows, fold: Codes, k: int
-    ) -> tuple[LeaveOneOut, HeldOut]:
-        """Fit a model to the rows outside fold k, choices included, and encode these rows and the rows of the fold."""
+    def _learn_rest(self, settings: Settings, rows: TrainingRows, fold: Codes, k: int, hashes: Any) -> Rest:
+        """Fit a model to the rows outside fold k, choices included, and encode these rows and the rows of the fold.
+
+        With `hashes` of the rows, interactions are chosen, too.
+        """
         if settings.unseen == "error":  # the fold may have levels that the other rows do not have
             settings = replace(settings, unseen="ignore")
-        rest, held = (
-            rows.select_rows(np.flatnonzero(mask)) for mask in ((fold >= 0) & (fold != k), fold == k)
-        )
+        outside = np.flatnonzero((fold >= 0) & (fold != k))
+        rest, held = (rows.select_rows(some) for some in (outside, np.flatnonzero(fold == k)))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             try:
                 known = self._model.schema.choices
                 schema, stats = self._first_statistics(settings, rest, of_all_rows=known)
                 model = FittedModel(settings, schema, stats, self._model.classes)
-                problems = zip(model.parts, stats.blocks, strict=True)
+                if hashes is None and (given := self._model.schema.interactions):
+                    model = with_interactions(model, given, rest)
+                problems = zip(model.parts, model.given_stats.blocks, strict=True)
                 if any(part.family.find_problem(block) for part, block in problems):
                     raise _RestError
                 encoded = [encode_rows(part.table, model)[0] for part in (rest, held)]
@@ -120,7 +139,11 @@ class CalibratingMixin(Estimator):
             for batch, part in zip(encoded, (rest, held), strict=True)
         )
         everywhere = np.arange(of_held.batch.n_rows)
-        return of_rest, HeldOut(model, of_held.batch, of_held.y, of_held.weight, folds=((model, everywhere),))
+        held_out = HeldOut(model, of_held.batch, of_held.y, of_held.weight, folds=((model, everywhere),))
+        if hashes is None:
+            return Rest(of_rest, held_out)
+        finder = pair_finder(rest, of_rest, hashes[outside], rest, (held, held_out))
+        return Rest(of_rest, held_out, finder)
 
     def _resolved_kind(self, rows: LeaveOneOut, hashes: Any) -> str | None:
         """Return the kind of calibration for these rows: "auto" is None with too few rows or too many classes.

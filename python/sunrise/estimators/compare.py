@@ -136,14 +136,15 @@ def _awake(settings: Settings, model: Any, other: Any) -> tuple[Schema, Stats]:
 
     They have the family that they have in the other model. Columns that sleep in both are levels.
     """
-    schema, theirs = model._model.schema, other._model.schema
+    schema, theirs = model._model.columns_alone.schema, other._model.schema
     choices = dict(zip(theirs.names, theirs.choices, strict=True))
     levels = Choice(named_family("categorical"), "constant", kind="level")
     woken = {}
     for j in schema.asleep:
         choice = choices.get(schema.names[j])
         woken[j] = levels if choice is None or choice.asleep or choice.family is None else choice
-    schema, stats = wake_with(settings, schema, model.stats_, woken)
+    stats = replace(model.stats_, blocks=model.stats_.blocks[: len(schema.parts)])
+    schema, stats = wake_with(settings, schema, stats, woken)
     return schema, replace(stats, asleep=None)
 
 

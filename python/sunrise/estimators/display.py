@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from heapq import nlargest
 from html import escape
 from itertools import islice
@@ -52,6 +52,8 @@ class Summary:
     score: str = ""
     #: Number of rows that the model keeps, because its families are not final.
     kept: int = 0
+    #: The interactions: columns, gain and weight, as text.
+    interactions: list[tuple[str, str, str]] = field(default_factory=list)
 
     @classmethod
     def of(
@@ -82,8 +84,9 @@ class Summary:
         for j, reason in reasons_asleep(schema, stats).items():
             if j < len(columns):
                 columns[j] = replace(columns[j], reason=reason)
-        described = model.descriptions if most is None else model.brief_descriptions(most, MOST_LEVELS)
-        for part, parameters, block in zip(model.parts, described, stats.blocks, strict=True):
+        alone = model.columns_alone
+        described = alone.descriptions if most is None else alone.brief_descriptions(most, MOST_LEVELS)
+        for part, parameters, block in zip(alone.parts, described, stats.blocks, strict=False):
             # Given parameters count a row for every level.
             missing = np.maximum(total - block.observed[:: len(part.family.fit_support.views)], 0)
             n_used, n_missing = n_used + len(part.columns), n_missing + int(missing.sum())
@@ -104,7 +107,10 @@ class Summary:
                 else replace(column, reason=f"{column.reason}; so far, {kept:,} rows are kept")
                 for column, choice in zip(columns, given, strict=False)
             ]
-        return cls(title, classes, columns, len(schema.names), n_used, n_missing, text, str(score), kept)
+        pairs = [] if calibration is None else _pair_summaries(model)
+        return cls(
+            title, classes, columns, len(schema.names), n_used, n_missing, text, str(score), kept, pairs
+        )
 
     @property
     def n_rows(self) -> int:
@@ -139,6 +145,10 @@ class Summary:
             table.append((column.name, column.family or "-", missing, parameters, column.reason))
         lines += ["", *aligned(table, "<<><<")]
         lines += number_not_shown(self.n_columns - MOST_COLUMNS, "columns")
+        if self.interactions:
+            shown = self.interactions[:MOST_COLUMNS]
+            lines += ["", *aligned([("interaction", "gain, nats", "weight"), *shown], "<>>")]
+            lines += number_not_shown(len(self.interactions) - len(shown), "interactions")
         return "\n".join(lines)
 
     def html(self) -> str:
@@ -158,8 +168,18 @@ class Summary:
             + (f"<p>{escape(self.score)}</p>" if self.score else "")
             + f"<table><tr><th>class</th><th>rows</th><th>prior</th></tr>{classes}</table>"
             "<table><tr><th>column</th><th>family</th><th>missing</th><th>parameters</th><th>why</th></tr>"
-            f"{columns}</table><p>{escape(', '.join(line.strip() for line in more))}</p></div>"
+            f"{columns}</table>{self._html_interactions()}"
+            f"<p>{escape(', '.join(line.strip() for line in more))}</p></div>"
         )
+
+    def _html_interactions(self) -> str:
+        if not self.interactions:
+            return ""
+        rows = "".join(
+            f"<tr><td>{escape(name)}</td><td class=n>{gain}</td><td class=n>{weight}</td></tr>"
+            for name, gain, weight in self.interactions[:MOST_COLUMNS]
+        )
+        return f"<table><tr><th>interaction</th><th>gain, nats</th><th>weight</th></tr>{rows}</table>"
 
     def _html_column(self, column: ColumnSummary) -> str:
         missing = "" if column.missing is None else f"{column.missing:,}"
@@ -183,6 +203,15 @@ class Summary:
 
 def _number(value: Any) -> str:
     return f"{value:.3g}" if 1e-3 <= abs(value) < 1e5 or value == 0 else f"{value:.2e}"
+
+
+def _pair_summaries(model: FittedModel) -> list[tuple[str, str, str]]:
+    """Return the interactions of a calibrated model as text: columns, gain and weight."""
+    schema, weights = model.schema, model.calibration.weights  # type: ignore[union-attr]
+    return [
+        (own.name, "given" if own.gain is None else f"{own.gain:.1f}", f"{weight:.2f}")
+        for own, weight in zip(schema.interactions, weights[len(schema.names) :], strict=True)
+    ]
 
 
 def format_parameters(parameters: dict[str, Floats], width: int = 44) -> str:

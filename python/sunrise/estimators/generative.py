@@ -92,7 +92,8 @@ class GenerativeMixin(PredictionMixin):
         array([ -0.919, -13.419])
         """
         batch, _ = self._encode(X)
-        model = self._model.uncalibrated
+        model = self._model.uncalibrated.columns_alone
+        batch = replace(batch, blocks=batch.blocks[: len(model.parts)])
         dense = [k for k, part in enumerate(model.parts) if part.family.generative]
         if len(dense) < len(model.parts):
             model = self._with_density(dense)
@@ -111,7 +112,7 @@ class GenerativeMixin(PredictionMixin):
 
     def _with_density(self, dense: list[int]) -> FittedModel:
         """Return the uncalibrated model of the blocks that have a density; warn of the others."""
-        model, names = self._model.uncalibrated, self._columns()
+        model, names = self._model.uncalibrated.columns_alone, self._columns()
         left_out = next(part for k, part in enumerate(model.parts) if k not in dense)
         name = left_out.family.name
         if not dense:
@@ -155,7 +156,7 @@ class GenerativeMixin(PredictionMixin):
             if (codes < 0).any():
                 unknown = wanted[codes < 0].tolist()[0]
                 raise ValueError(f"{unknown!r} is not one of the classes {model.classes.tolist()}.")
-        return self._as_table(sample_rows(model, codes, rng)), model.classes[codes]
+        return self._as_table(sample_rows(model.columns_alone, codes, rng)), model.classes[codes]
 
     def _as_table(self, columns: dict[Any, Any]) -> Any:
         """Return sampled columns in the kind of table that the model was fitted to."""
@@ -188,7 +189,7 @@ class GenerativeMixin(PredictionMixin):
           left    0.000
         """
         self._require_fitted()
-        model = self._model
+        model = self._model.columns_alone
         bits = np.zeros(self.n_features_in_)
         for part, params, stats in zip(model.parts, model.point_params, model.blocks, strict=True):
             bits[list(part.columns)] = column_information(
@@ -229,7 +230,9 @@ class GenerativeMixin(PredictionMixin):
         (1, array([1]))
         """
         bits = self.mutual_information(per_row=True)
-        keep = most_informative(bits, k, min_bits, [j for part in self._model.parts for j in part.columns])
+        keep = most_informative(
+            bits, k, min_bits, [j for part in self._model.schema.column_parts for j in part.columns]
+        )
         new: Self = self._copy()
         new._restrict_to(keep, bits)
         new.__dict__["selected_"] = keep

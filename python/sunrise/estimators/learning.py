@@ -22,6 +22,7 @@ from sunrise.data.labels import MissingLabelError, encode_labels, encode_partial
 from sunrise.data.weights import weights
 from sunrise.estimators.algebra import AlgebraMixin
 from sunrise.estimators.calibrating import CalibratingMixin
+from sunrise.estimators.interacting import with_interactions
 from sunrise.estimators.source_fit import SourceMixin
 from sunrise.estimators.training_rows import TrainingRows
 from sunrise.inference.calibration import calibrate
@@ -36,6 +37,7 @@ from sunrise.model.schema import Schema
 from sunrise.model.settings import Settings
 from sunrise.selection.choose import choose_families, warn_without_columns
 from sunrise.selection.duplicates import ColumnSample, describe_new_pairs
+from sunrise.selection.pairs import given_interactions
 from sunrise.selection.rules import choose_for_sparse
 from sunrise.statistics.model import Stats
 from sunrise.streams.source import source_of
@@ -116,13 +118,27 @@ class LearningMixin(AlgebraMixin, SourceMixin, CalibratingMixin):
         if has_many_values(schema, stats):
             grids = choose_grids(self._model, MOST_DISTINCT)
             self._set_state(settings, *put_on_grids(schema, stats, grids), announced)
+        if isinstance(settings.interactions, list | tuple):
+            self._add_interactions(settings, rows)
         if self._calibration_kind() is not None:
-            self._recalibrate(settings, rows)
+            self._recalibrate(settings, rows, find_pairs=True)
+
+    def _add_interactions(self, settings: Settings, rows: TrainingRows) -> None:
+        """Count the interactions that the user gave."""
+        a = rows.accumulator
+        given = given_interactions(settings.interactions, self._model.schema, rows.table, a.codes, a.weight)
+        if given:
+            self._model = with_interactions(self._model, given, rows)
+            self.stats_ = self._model.given_stats
 
     def _fit_semi_supervised(
         self, settings: Settings, schema: Schema, all_stats: Stats, rows: TrainingRows
     ) -> None:
         """Fit by EM to labelled and unlabelled rows; with the weight "auto" only if EM predicts better than without."""
+        if isinstance(settings.interactions, list | tuple) and settings.interactions:
+            raise ValueError(
+                "interactions cannot be counted on rows without a label. Drop these rows, or set interactions=None."
+            )
         labelled_schema, labelled_stats = self._first_statistics(settings, rows.labelled)
         progress = Progress(self.verbose)
         em = SemiSupervised(settings, schema, all_stats, rows.table, rows.accumulator, progress)

@@ -62,6 +62,10 @@ class NaiveBayes(
         8192; None with fewer than 30 different rows, with fewer than two classes of 5 different rows, or with more than
         200 classes. None is plain naive Bayes. `fit` calibrates, and so do the first 1,000 rows of `partial_fit`. Later
         updates keep the previous calibration and mark it as stale; `recalibrate` fits it again.
+    interactions : "auto", list of pairs or None, default=None
+        Pairs of columns to score together, for what they say beyond each column alone. "auto" searches the pairs that
+        improve the leave-one-out scores clearly; it needs one weight for each column (`calibrate`). A list names pairs
+        of columns, or takes `interactions_` of another model, bins included. `interactions_` shows the pairs.
     unlabelled : {"error", "em"}, default="error"
         Treatment of rows whose label is missing (None, NaN or a null) in `fit`: "error" raises a ValueError, "em" uses
         the rows for semi-supervised learning by the EM algorithm, which `em_` describes.
@@ -97,6 +101,8 @@ class NaiveBayes(
         The statistics of the training data: sums and counts, and the training values of columns with kernel densities
         (see `families_` and `compress`). The model keeps no other data, except the first rows of a stream until 1,000
         rows have decided the families.
+    interactions_ : tuple of Interaction
+        Pairs of columns that the model scores together, with the gain for which each was chosen.
     loo_score_ : LooScore
         Accuracy and log loss on rows that the model has not seen, and the method: by 5 folds if choices were made by
         leave-one-out scores, otherwise leave-one-out. Set by `fit` and `recalibrate`, unless `calibrate` is None.
@@ -118,10 +124,14 @@ class NaiveBayes(
         "estimate": [StrOptions(set(ESTIMATES))],
         "unseen": [StrOptions({"reserve", "ignore", "error"})],
         "calibrate": [StrOptions({"auto", "temperature", "columns"}), None],
+        "interactions": [StrOptions({"auto"}), list, tuple, None],
         **UNLABELLED,
         **COMMON,
     }
 
+    interactions_ = FittedAttribute(
+        lambda self: self._model.schema.interactions, "The pairs of columns that are scored together."
+    )
     schema_ = FittedAttribute(lambda self: self._model.schema, "The columns of the model and their families.")
     class_count_ = FittedAttribute(lambda self: self._model.stats.weight, "Total weight of each class.")
     class_prior_ = FittedAttribute(
@@ -136,6 +146,7 @@ class NaiveBayes(
         estimate: str = "mean",
         unseen: str = "reserve",
         calibrate: str | None = "auto",
+        interactions: Any = None,
         unlabelled: str = "error",
         unlabelled_weight: Any = "auto",
         class_weight: Any = None,
@@ -147,6 +158,7 @@ class NaiveBayes(
         self.estimate = estimate
         self.unseen = unseen
         self.calibrate = calibrate
+        self.interactions = interactions
         self.unlabelled = unlabelled
         self.unlabelled_weight = unlabelled_weight
         self.class_weight = class_weight
@@ -154,9 +166,8 @@ class NaiveBayes(
         self.n_jobs = n_jobs
 
     def _settings(self) -> Settings:
-        return Settings(
-            self.families, self.class_prior, self.class_weight, self.n_jobs, self.unseen, self.estimate
-        )
+        own = self.families, self.class_prior, self.class_weight, self.n_jobs, self.unseen, self.estimate
+        return Settings(*own, interactions=self.interactions)
 
     @classmethod
     def from_parameters(

@@ -260,6 +260,7 @@ class PredictionMixin(ClassifierMixin, Estimator):  # type: ignore[misc]
         names = self._columns() if columns is None else [str(name) for name in columns]
         if len(names) != self.n_features_in_:
             raise ValueError(f"columns must name {self.n_features_in_} columns, not {len(names)}.")
+        names = self._summands(names)
         table, record = None, None
         batch = self._model.records.read(X) if self._reads_records else None
         if batch is None:
@@ -285,7 +286,7 @@ class PredictionMixin(ClassifierMixin, Estimator):  # type: ignore[misc]
         ((2, 3), (2,))
         """
         self._require_fitted()
-        return LinearForm.of(self._model, self._columns(), self._read_table)
+        return LinearForm.of(self._model, self._summands(), self._read_table)
 
 
 def _is_written(X: Any) -> bool:

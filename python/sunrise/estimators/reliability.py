@@ -78,7 +78,8 @@ class ReliabilityMixin(LearningMixin):
         self._refuse_fixed_parameters()
         settings = self._checked_settings()
         with limited_to(self.n_jobs):
-            return self._judge(settings, self._known_rows(settings, X, y, sample_weight)).score
+            rows = self._known_rows(settings, X, y, sample_weight)
+            return self._judge(settings, rows, find_pairs=True).score
 
     def recalibrate(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the calibration again on training rows (all or a subset); the statistics do not change."""
@@ -168,7 +169,7 @@ class ReliabilityMixin(LearningMixin):
         model = self._fitted_model("calibration_")
         if (calibration := model.calibration) is None:
             return None
-        names, weights, exponents = self._columns(), {}, {}
+        names, weights, exponents = self._summands(), {}, {}
         for part in model.parts:
             joint = part.family.joint
             for columns in [part.columns] if joint else [(j,) for j in part.columns]:

@@ -210,7 +210,7 @@ def _read_model(parts: dict[str, Any], reader: Reader, cls: Any = None) -> Any:
     prior, calibration = reader.read(parts.get("class_prior")), reader.read(parts.get("calibration"))
     if not isinstance(settings, Settings) or not isinstance(calibration, Calibration | None):
         raise ModelFileError("The model file lacks its settings.")
-    if calibration is not None and calibration.weights.shape != (len(schema.names),):
+    if calibration is not None and calibration.weights.shape != (schema.n_summands,):
         raise ModelFileError("The calibration of the model file does not fit its columns.")
     own = {key: reader.read(value) for key, value in attributes.items() if key in _ATTRIBUTES}
     for key, value in own.items():

@@ -91,7 +91,8 @@ class SummaryMixin(Estimator):
         self._fitted_model("parameters_")
         names = self._columns()
         parameters: dict[str, dict[str, Floats]] = {}
-        for part, described in zip(self._model.parts, self._model.descriptions, strict=True):
+        model = self._model.columns_alone
+        for part, described in zip(model.parts, model.descriptions, strict=True):
             parameters |= {names[j]: column for j, column in zip(part.columns, described, strict=True)}
         return parameters
 
@@ -107,7 +108,7 @@ class SummaryMixin(Estimator):
         (3.0, 0.2)
         """
         self._fitted_model("prior_")
-        return ByColumn(self._model, self._columns(), "prior")
+        return ByColumn(self._model.columns_alone, self._columns(), "prior")
 
     @property
     def posterior_(self) -> ByColumn:
@@ -120,7 +121,7 @@ class SummaryMixin(Estimator):
         (array([0.667]), [0.343, 0.924])
         """
         self._fitted_model("posterior_")
-        return ByColumn(self._model, self._columns(), "posterior")
+        return ByColumn(self._model.columns_alone, self._columns(), "posterior")
 
     @property
     def log_evidence_(self) -> Evidence:
@@ -139,7 +140,7 @@ class SummaryMixin(Estimator):
         Fraction(1, 60)
         """
         self._fitted_model("log_evidence_")
-        model, names = self._model, self._columns()
+        model, names = self._model.columns_alone, self._columns()
         columns: dict[str | tuple[str, ...], Floats] = {}
         for part, block in zip(model.parts, model.blocks, strict=True):
             evidence = log_evidence_of(part.family, block, model.stats.weight)

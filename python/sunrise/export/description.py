@@ -33,13 +33,15 @@ def describe_model(model: FittedModel, names: list[str], estimator: str) -> Desc
     columns: list[Description] = [
         {"name": names[j], "family": None, "kind": choice.kind} for j, choice in enumerate(schema.choices)
     ]
-    for k, part in enumerate(model.parts):
+    for k, part in enumerate(schema.column_parts):
         lenient, weights = schema.lenient(part), np.broadcast_to(model.weights(k), len(part.columns))
         for at, j in enumerate(part.columns):
             columns[j]["family"] = part.family.name
             columns[j]["weight"] = float(weights[at])
             columns[j]["impossible"] = "missing" if lenient[at] else "error"
-    blocks = [block for k in range(len(model.parts)) for block in _blocks(model, k, names)]
+    blocks = [block for k in range(len(schema.column_parts)) for block in _blocks(model, k, names)]
+    if schema.interactions:
+        blocks += _pairs(model, {b["columns"][0]: b["levels"] for b in blocks if b["kind"] == "levels"})
     _add_parameters(model, columns)
     return {
         "format": "sunrise",
@@ -193,6 +195,35 @@ def _tables(model: FittedModel, k: int) -> list[Description]:
         else:
             block |= {"kind": "codes", "codes": codes, "size": int(form.sizes[at])}
         blocks.append(block)
+    return blocks
+
+
+def _pairs(model: FittedModel, levels_of: dict[int, list[str]]) -> list[Description]:
+    """Return one block for every pair of columns; `levels_of` has the levels of columns by position."""
+    k = len(model.parts) - 1
+    family: Any = model.parts[k].family
+    form: Any = model.forms[k]
+    blocks = []
+    for at, (pair, lookup) in enumerate(zip(family.pairs, model.lookups[k], strict=True)):
+        first, places = int(form.offsets[at]) + 2 * at, []
+        sides: list[Description] = []
+        for side, known in zip(pair, (lookup.first, lookup.second), strict=True):
+            if side.edges is None:
+                names = levels_of[side.column]
+                sides.append({"levels": names})
+            else:
+                names = [str(bin_) for bin_ in range(len(side.edges) + 1)]
+                sides.append({"edges": np.array(side.edges)})
+            places.append([known.get(name, len(known)) for name in names])
+        scores = form.values[first + lookup.positions[np.ix_(*places)]]
+        block: Description = {
+            "kind": "pair",
+            "columns": [side.column for side in pair],
+            "first": sides[0],
+            "second": sides[1],
+            "weight": float(model.weights(k)[at]),
+        }
+        blocks.append(block | {"scores": scores})
     return blocks
 
 

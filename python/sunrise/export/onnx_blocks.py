@@ -28,6 +28,8 @@ class Blocks:
         self.excluded: list[str] = []
         self.can_be_impossible = False
         self.places: list[str] = []
+        #: Places of the levels of columns, for pairs.
+        self.level_places: dict[int, str] = {}
         self.tables: list[Floats] = []
 
     def finish(self) -> None:

@@ -66,7 +66,8 @@ def levels(out: Blocks, block: Description) -> None:
     keys = level_keys(levels, column["kind"])
     if keys is not None:
         x = out.numbers([j])
-        out.add_place(_missing_at(out, x, _position(graph, x, np.array(keys)), n + 1), scores)
+        out.level_places[j] = _missing_at(out, x, _position(graph, x, np.array(keys)), n + 1)
+        out.add_place(out.level_places[j], scores)
         return
     if out.missing in levels:
         raise ValueError(
@@ -81,7 +82,25 @@ def levels(out: Blocks, block: Description) -> None:
         values_int64s=[*range(1, n + 2)],
         default_int64=0,
     )
+    out.level_places[j] = place
     out.add_place(place, scores)
+
+
+def pair(out: Blocks, block: Description) -> None:
+    """Add two columns together: the place of the pair in a table of levels or bins, with a border of zeros."""
+    graph, places, widths = out.graph, [], []
+    for side, j in zip((block["first"], block["second"]), block["columns"], strict=True):
+        if "levels" in side:  # 0: unseen, 1 ... n: levels, n + 1: missing
+            places.append(out.level_places[j])
+            widths.append((1, 1))
+        else:
+            x = out.numbers([j])
+            n = len(side["edges"]) + 1
+            places.append(_missing_at(out, x, graph.place(x, side["edges"]), n))
+            widths.append((0, 1))
+    scores = np.pad(block["scores"], [*widths, (0, 0)])
+    row = graph.op("Mul", places[0], graph.constant([[scores.shape[1]]], np.int64))
+    out.add_place(graph.op("Add", row, places[1]), scores.reshape(-1, out.n_classes))
 
 
 def curve(out: Blocks, block: Description) -> None:

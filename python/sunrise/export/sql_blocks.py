@@ -1,4 +1,4 @@
-"""SQL expressions of the blocks of a description: cells, values of whole rows, look-up tables, and scores by class."""
+"""SQL expressions of the blocks of a description: cells, values of whole rows, and scores by class."""
 
 from __future__ import annotations
 
@@ -9,28 +9,17 @@ from typing import Any
 import numpy as np
 
 from sunrise._common.arrays import Floats
-from sunrise.data.levels import is_number
+from sunrise.export import sql_tables
 from sunrise.export.description import Description
-from sunrise.export.shapes import about_centre, level_keys
+from sunrise.export.shapes import about_centre
 from sunrise.export.sql_dialects import Dialect, add
-from sunrise.export.sql_functions import distance, log_rising, place, view
+from sunrise.export.sql_functions import distance, log_rising, view
 from sunrise.numerics import special
 
-#: Longer lists of scores become tables that the query joins.
-_LONGEST_CASE = 50
 #: From this number of features on, a list of them is worth it.
 _MANY_FEATURES = 32
 #: The smallest double that every database reads; a smaller bound above 0 is "more than 0".
 _SMALLEST = 1e-300
-
-
-class Lookup:
-    """A table of scores to join: its rows, and the condition of the join."""
-
-    def __init__(self, name: str, key: str, columns: list[str], rows: list[list[str]]) -> None:
-        self.name, self.key, self.columns, self.rows = name, key, columns, rows
-        #: Terms of every class that use the columns of the table.
-        self.terms: list[list[str]] = []
 
 
 class Scores:
@@ -42,7 +31,7 @@ class Scores:
         self.raw: dict[str, str] = {}
         self.cells: dict[str, str] = {}
         self.rows: dict[str, str] = {}
-        self.lookups: list[Lookup] = []
+        self.lookups: list[sql_tables.Lookup] = []
         self.terms: list[list[str]] = [[self.sql.number(x)] for x in description["log_prior"]]
         self.excluded: list[list[str]] = [[] for _ in range(self.n_classes)]
         for k, block in enumerate(description["blocks"]):
@@ -267,113 +256,15 @@ def _rising(query: Scores, block: Description, k: int) -> None:
             query.terms[c].append(query.observed(f"{sql.number(weight)} * ({own})"))
 
 
-def _add_places(query: Scores, k: int, key: str, scores: Floats) -> None:
-    """Add the scores of a place in a list, which the cell `key` holds; NULL adds nothing."""
-    sql = query.sql
-    if len(scores) > _LONGEST_CASE:
-        columns = [f"s{c}" for c in range(query.n_classes)]
-        rows = [[str(i), *map(sql.number, own)] for i, own in enumerate(scores)]
-        table = Lookup(f"sunrise_t{k}", key, columns, rows)
-        table.terms = [[query.observed(f"sunrise_t{k}.s{c}")] for c in range(query.n_classes)]
-        query.lookups.append(table)
-        return
-    for c in range(query.n_classes):
-        if scores[:, c].any():
-            whens = " ".join(f"WHEN {i} THEN {sql.number(own)}" for i, own in enumerate(scores[:, c]))
-            query.terms[c].append(f"(CASE {key} {whens} ELSE {sql.number(0.0)} END)")
-
-
-def _bins(query: Scores, block: Description, k: int) -> None:
-    (j,) = block["columns"]
-    x = query.number(j)
-    tree = place(query.sql, x, block["edges"].tolist())
-    query.cells[f"v{j}"] = f"CASE WHEN {x} IS NOT NULL THEN {tree} END"
-    _add_places(query, k, f"v{j}", block["scores"])
-
-
-def _codes(query: Scores, block: Description, k: int) -> None:
-    (j,) = block["columns"]
-    sql, x, n = query.sql, query.number(j), len(block["codes"])
-    rest = f"CASE WHEN {x} < {sql.number(block['size'])} THEN {n} ELSE {n + 1} END"
-    whens = " ".join(f"WHEN {sql.number(code)} THEN {i}" for i, code in enumerate(block["codes"].tolist()))
-    found = f"CASE {x} {whens} ELSE {rest} END" if n else rest
-    query.cells[f"v{j}"] = f"CASE WHEN {x} >= 0 AND {x} = FLOOR({x}) THEN {found} END"
-    _add_places(query, k, f"v{j}", _entries(block, "other", "unseen"))
-
-
-def _levels(query: Scores, block: Description, k: int) -> None:
-    (j,) = block["columns"]
-    sql, column, levels = query.sql, query.columns[j], block["levels"]
-    n = len(levels)
-    keys = level_keys(levels, column["kind"])
-    if keys is None:
-        name = sql.identifier(column["name"])
-        if column["kind"] == "number" and all(map(is_number, levels)):
-            query.raw[f"x{j}"] = sql.cast_whole(name)
-        else:
-            query.raw[f"x{j}"] = sql.cast_text(name, not levels or any(map(is_number, levels)))
-        literals = [sql.string(level) for level in levels]
-    else:
-        query.number(j)
-        if sql.has_untyped_cells:  # text that is no number is an unseen level, not a missing cell
-            query.raw[f"x{j}"] = f"COALESCE({query.raw[f'x{j}']}, {sql.identifier(column['name'])})"
-        literals = [sql.number(key) for key in keys]
-    x = f"x{j}"
-    whens = " ".join(f"WHEN {literal} THEN {i}" for i, literal in enumerate(literals))
-    found = f"CASE {x} {whens} ELSE {n} END" if n else str(n)
-    query.cells[f"v{j}"] = f"CASE WHEN {x} IS NULL THEN {n + 1} ELSE {found} END"
-    _add_places(query, k, f"v{j}", _entries(block, "unseen", "missing"))
-
-
-def _entries(block: Description, *others: str) -> Any:
-    """Return the scores of the levels of a column, then those of its other cells: entries x classes."""
-    rest = np.array([block[name] for name in others])
-    return np.concatenate([np.reshape(block["scores"], (-1, rest.shape[1])), rest])
-
-
-def _curve(query: Scores, block: Description, k: int) -> None:
-    (j,) = block["columns"]
-    sql, x, breaks = query.sql, query.cell(block, j), block["breaks"]
-    scale = block["scale"]
-    if scale["log"]:
-        low = f"LN({x} - {sql.number(scale['lower'])})" if math.isfinite(scale["lower"]) else None
-        high = f"LN({sql.number(scale['upper'])} - {x})" if math.isfinite(scale["upper"]) else None
-        x = f"({low} - {high})" if low and high else (low or f"(-{high})")
-    ends = sql.number(breaks[0]), sql.number(breaks[-1])
-    query.rows[f"u{j}"] = (
-        f"CASE WHEN {x} < {ends[0]} THEN {ends[0]} WHEN {x} > {ends[1]} THEN {ends[1]} ELSE {x} END"
-    )
-    u, coefficients = f"u{j}", block["coefficients"]
-    key = f"(CASE WHEN {u} IS NOT NULL THEN {place(sql, u, breaks[1:-1].tolist())} END)"
-    columns = [
-        "m",
-        "h",
-        *(f"a{c}_{d}" for c in range(1, query.n_classes) for d in range(coefficients.shape[2])),
-    ]
-    middle, half = (breaks[1:] + breaks[:-1]) / 2, (breaks[1:] - breaks[:-1]) / 2
-    rows = [
-        [str(i), sql.number(middle[i]), sql.number(half[i]), *map(sql.number, coefficients[i, 1:].ravel())]
-        for i in range(len(middle))
-    ]
-    table = Lookup(f"sunrise_t{k}", key, columns, rows)
-    table.terms = [[] for _ in range(query.n_classes)]
-    t = f"(({u} - sunrise_t{k}.m) / sunrise_t{k}.h)"
-    for c in range(1, query.n_classes):
-        value = f"sunrise_t{k}.a{c}_{coefficients.shape[2] - 1}"
-        for d in range(coefficients.shape[2] - 2, -1, -1):
-            value = f"(sunrise_t{k}.a{c}_{d} + {t} * {value})"
-        table.terms[c] = [query.observed(value)]
-    query.lookups.append(table)
-
-
 _BLOCKS: dict[str, Callable[[Scores, Any, int], None]] = {
     "linear": _linear,
     "counts": _counts,
     "polya": _polya,
     "distance": _distance,
     "rising": _rising,
-    "bins": _bins,
-    "codes": _codes,
-    "levels": _levels,
-    "curve": _curve,
+    "bins": sql_tables.bins,
+    "codes": sql_tables.codes,
+    "levels": sql_tables.levels,
+    "curve": sql_tables.curve,
+    "pair": sql_tables.pair,
 }

@@ -9,8 +9,9 @@ from collections.abc import Callable, Sequence
 from sunrise.export.description import Description
 from sunrise.export.refusals import refuse_column, refuse_columns
 from sunrise.export.shapes import SILENT, labels_of_one_type, level_keys, log_softmax, refuse_unseen
-from sunrise.export.sql_blocks import Lookup, Scores
+from sunrise.export.sql_blocks import Scores
 from sunrise.export.sql_dialects import DIALECTS, Dialect, add
+from sunrise.export.sql_tables import Lookup
 
 #: SQLite joins at most 64 tables.
 _MOST_JOINS = 40
@@ -50,7 +51,7 @@ def _refuse(description: Description, sql: Dialect) -> None:
             "Use to_json() or to_onnx(), or fit without the text: families={column: None}.",
         )
     refuse_unseen(description, "SQL")
-    used = [names[j] for block in blocks for j in block["columns"]]
+    used = [names[j] for j in {j for block in blocks for j in block["columns"]}]
     remedy = "Rename one of them before fit."
     if same := _repeated(used):
         refuse_columns(same, "SQL", "a table of a database cannot have two columns of one name", remedy)

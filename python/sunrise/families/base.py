@@ -71,8 +71,9 @@ class Family(ABC):
     #: True if all columns of a block share one distribution, so that they have to be named together.
     joint: ClassVar[bool] = False
 
-    def __init_subclass__(cls) -> None:
-        if "name" in cls.__dict__:
+    def __init_subclass__(cls, registered: bool = True) -> None:
+        """Register the family by its name, unless models make it themselves."""
+        if registered and "name" in cls.__dict__:
             FAMILIES[cls.name] = cls
 
     # Settings.

@@ -88,6 +88,8 @@ class Reader(ABC):
     learns: ClassVar[bool] = False
     #: True if columns of a block may have settings of their own (edges of bins, grids of kept values).
     by_column: ClassVar[bool] = False
+    #: True if cells are made from those of other columns of the model (`sources`).
+    derived: ClassVar[bool] = False
 
     # What the first data decide.
 
@@ -116,6 +118,10 @@ class Reader(ABC):
         return family
 
     # Reading.
+
+    def sources(self, family: Any, columns: tuple[int, ...]) -> tuple[int, ...]:
+        """Return the positions of the columns whose cells a block reads."""
+        return columns
 
     @abstractmethod
     def fit_block(self, table: Frame, columns: tuple[int, ...], family: Any, fitting: Fitting) -> Block:

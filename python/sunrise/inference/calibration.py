@@ -18,14 +18,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sunrise._common.arrays import Codes, Floats, Labels, Mask, Positions
-from sunrise.inference.column_weights import ColumnWeights
+from sunrise.inference.column_weights import ROUGH_TOLERANCE, ColumnWeights
 from sunrise.inference.folds import N_FOLDS
 from sunrise.inference.held_out import HeldOut
 from sunrise.inference.leave_one_out import LeaveOneOut
-from sunrise.inference.score_blocks import log_probabilities, usable_rows
+from sunrise.inference.score_blocks import column_scores, log_probabilities, usable_rows
 from sunrise.inference.scores import LooScore, score_of
 from sunrise.inference.temperature import Temperature, Uncalibrated
 from sunrise.model.calibration_weights import Calibration
+from sunrise.model.fitted import FittedModel
 
 #: From this number of rows per weight on, weights are cross-fitted to the leave-one-out scores of the full model.
 ROWS_PER_WEIGHT = 50
@@ -38,8 +39,31 @@ CLOSE = 0.25
 #: A fold with fewer rows than this cannot rule out strengths.
 ENOUGH_ROWS = 100
 
-#: Returns the rows of the other folds (each to be left out), and the rows of a fold, scored by the model of the others.
-LearnRest = Callable[[int], tuple[LeaveOneOut, HeldOut]]
+
+class Paired(NamedTuple):
+    """Rows of a model with interactions, held-out rows of the same model, and which interactions each fold chooses."""
+
+    rows: LeaveOneOut
+    held_out: HeldOut | None
+    #: Folds x interactions, the last row is of all rows; None if every fold may use all of them.
+    allowed: Mask | None
+
+
+#: Finds interactions, given the objective without them, its parameters, the rows in its order and their folds (None:
+#: without folds). None if there are no interactions.
+FindPairs = Callable[[ColumnWeights, Floats, Positions, Codes | None], Paired | None]
+
+
+class Rest(NamedTuple):
+    """The rows of the other folds (each to be left out), and the rows of a fold, scored by the model of the others."""
+
+    rows: LeaveOneOut
+    held_out: HeldOut
+    find_pairs: FindPairs | None = None
+
+
+#: Learns the rows outside a fold.
+LearnRest = Callable[[int], Rest]
 
 _OBJECTIVES: dict[str | None, Any] = {
     "columns": ColumnWeights,
@@ -53,9 +77,17 @@ class Calibrated(NamedTuple):
 
     calibration: Calibration | None
     score: LooScore
+    #: The model, with the interactions that were found.
+    model: FittedModel
 
 
-def calibrate(rows: LeaveOneOut, kind: str | None, fold: Codes, learn_rest: LearnRest | None) -> Calibrated:
+def calibrate(
+    rows: LeaveOneOut,
+    kind: str | None,
+    fold: Codes,
+    learn_rest: LearnRest | None,
+    find_pairs: FindPairs | None = None,
+) -> Calibrated:
     """Calibrate a model on its training rows, and score it by folds; the calibration is None if `kind` is None.
 
     `fold` is the fold of every row. If `learn_rest` is None, the leave-one-out scores of the full model are used.
@@ -65,13 +97,17 @@ def calibrate(rows: LeaveOneOut, kind: str | None, fold: Codes, learn_rest: Lear
     left_out = int((rows.is_only_row_of_class & (rows.fitted_weight > 0)).sum())
     use = _sample(usable, kind_of_objective.most_rows(rows))
     if len(use) == 0 or len(model.classes) < 2 or not model.parts:
-        plain = Calibration.none(kind, model.schema.names, model.classes) if kind else None
-        return Calibrated(plain, rows.score(rows.log_proba()))
+        plain = Calibration.none(kind, model.schema.n_summands, model.classes) if kind else None
+        return Calibrated(plain, rows.score(rows.log_proba()), model)
     if len(use) < len(usable):  # no other rows are scored
         rows, fold, use = rows.select_rows(use), fold[use], np.arange(len(use))
     use = use[np.argsort(fold[use], kind="stable")]
     objective = kind_of_objective.of(rows, use)
     v = objective.solve(objective.grid[0])
+    if find_pairs is not None and (paired := find_pairs(objective, v, use, fold[use])) is not None:
+        rows, model = paired.rows, paired.rows.model
+        objective, start = _with_pairs(objective, paired, use, v)
+        v = objective.solve(objective.grid[0], start)
     n_choices = max(objective.n_weights, sum(1 for choice in model.schema.choices if choice.scores))
     if learn_rest is None or len(use) >= ROWS_PER_WEIGHT * n_choices:
         trials = _cross_fit(rows, use, objective, fold[use], v)
@@ -82,7 +118,17 @@ def calibrate(rows: LeaveOneOut, kind: str | None, fold: Codes, learn_rest: Lear
     best, score = _judge(trials, model.classes, left_out, method)
     if best:
         v = objective.solve(objective.grid[best], v)
-    return Calibrated(objective.calibration(rows, v, objective.grid[best]) if kind else None, score)
+    calibration = objective.calibration(rows, v, objective.grid[best]) if kind else None
+    return Calibrated(calibration, score, model)
+
+
+def _with_pairs(
+    objective: ColumnWeights, paired: Paired, use: Positions, v: Floats
+) -> tuple[ColumnWeights, Floats]:
+    """Return the objective with the interactions of the same rows, and parameters to start from."""
+    cells = column_scores(paired.rows, use, first_block=len(paired.rows.model.parts) - 1)
+    start = np.insert(v, [objective.n_weights] * cells.shape[2], 0.0)
+    return objective.with_interactions(cells, paired.allowed), start
 
 
 @dataclass(frozen=True)
@@ -133,11 +179,12 @@ class _Trial:
 def _cross_fit(rows: LeaveOneOut, use: Positions, objective: Any, fold: Codes, v: Floats) -> list[_Trial]:
     """Return trials on leave-one-out scores of the full model; the rows are sorted by fold."""
     ends = np.searchsorted(fold, np.arange(N_FOLDS + 1))
-    parts = [slice(a, b) for a, b in pairwise(ends) if b > a]
+    folds = [k for k, (a, b) in enumerate(pairwise(ends)) if b > a]
+    parts = [slice(ends[k], ends[k + 1]) for k in folds]
     weight, prior, model = _sample_weight(rows, use), rows.log_class_prior(use), rows.model
     return [
         _Trial(objective.select_rows(part), weight[part], parameters, model.log_prior, prior[part])
-        for part, parameters in zip(parts, objective.cross_fit(parts, v), strict=True)
+        for part, parameters in zip(parts, objective.cross_fit(parts, folds, v), strict=True)
     ]
 
 
@@ -151,11 +198,16 @@ def _learn_folds(of_all: Any, learn_rest: LearnRest, folds: list[int], v: Floats
     everything = np.ones(len(of_all.grid), bool)
     wanted = everything & np.isin(np.arange(len(everything)), NEIGHBOURS)
     for k in folds:
-        rest, held_out = learn_rest(k)
+        rest, held_out, find_pairs = learn_rest(k)
         learn, use = usable_rows(rest), usable_rows(held_out)
         if not len(use) or not len(learn):
             continue
         objective = of_all.of(rest, learn, of_all)
+        if find_pairs is not None:
+            of_columns = objective.solve(objective.grid[0], None, ROUGH_TOLERANCE)
+            if (paired := find_pairs(objective, of_columns, learn, None)) is not None:
+                objective, _ = _with_pairs(objective, paired, learn, of_columns)
+                held_out = held_out if paired.held_out is None else paired.held_out
         held = of_all.of(held_out, use, objective)
         weight, prior = _sample_weight(held_out, use), held_out.log_class_prior(use)
         fitted = objective.solve_all(v, wanted)

@@ -6,7 +6,7 @@ divided by the number of rows, so it vanishes as the number of rows grows.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -27,8 +27,8 @@ from sunrise.model.calibration_weights import Calibration, Strengths
 
 #: Most products (rows x classes x weights^2) in a Hessian; with more, it is that of some of the rows.
 MOST_PRODUCTS = 1 << 32
-#: Penalty factor of squared offsets.
-OFFSET_PENALTY = 1e-4
+#: Penalty factor of squared offsets, and of squared weights of interactions, which are drawn to 0.
+OFFSET_PENALTY, PULL = 1e-4, 1.0
 #: Number of rows to which weights are fitted first, to begin the fit to all rows near its end.
 START_ROWS = 2048
 #: Factors by which the first weights are made smaller, one after the other.
@@ -68,6 +68,10 @@ class ColumnWeights:
     n_threads: int
     #: The last Hessian of the loss, with which the fit for other strengths begins.
     _last_curvature: list[Floats] = field(default_factory=list, repr=False)
+    #: Number of interactions, whose weights come after those of the columns.
+    n_interactions: int = 0
+    #: Which interactions may have a weight without each fold, and with all rows (the last row); None if all may.
+    allowed: Mask | None = None
 
     grid = GRID
 
@@ -79,7 +83,18 @@ class ColumnWeights:
         n_threads = engines.threads(rows.model.n_jobs, cells.size)
         data = cells, log_frequencies(rows, use), rows.y[use], rows.fitted_weight[use]
         similar = like._last_curvature if like is not None and like.n_weights == cells.shape[2] else []
-        return cls(*data, has_offset, n_threads, list(similar))
+        n_interactions = len(rows.model.schema.interactions)
+        return cls(*data, has_offset, n_threads, list(similar), n_interactions)
+
+    def with_interactions(self, cells: Floats, allowed: Mask | None) -> ColumnWeights:
+        """Return the objective with more interactions, whose scores are rows x (classes - 1) x interactions."""
+        return replace(
+            self,
+            cells=np.concatenate([self.cells, cells], axis=2),
+            _last_curvature=[],
+            n_interactions=self.n_interactions + cells.shape[2],
+            allowed=allowed,
+        )
 
     @staticmethod
     def most_rows(rows: LeaveOneOut) -> int:
@@ -89,7 +104,8 @@ class ColumnWeights:
     def select_rows(self, rows: Any) -> ColumnWeights:
         """Return the objective of some rows."""
         parts = (self.cells[rows], self.prior[rows], self.y[rows], self.weight[rows])
-        return ColumnWeights(*parts, self.has_offset, self.n_threads)
+        rest = self.n_interactions, self.allowed
+        return ColumnWeights(*parts, self.has_offset, self.n_threads, [], *rest)
 
     @property
     def n_weights(self) -> int:
@@ -102,8 +118,9 @@ class ColumnWeights:
         return len(self.start()) > MAX_NEWTON_VARIABLES
 
     def start(self) -> Floats:
-        """Return the parameters of plain naive Bayes: weights 1 and offsets 0."""
-        return np.repeat([1.0, 0.0], [self.n_weights, len(self.has_offset)])
+        """Return the parameters of plain naive Bayes: weights 1 of the columns, 0 of interactions, and offsets 0."""
+        n_zeros = self.n_interactions + len(self.has_offset)
+        return np.repeat([1.0, 0.0], [self.n_weights - self.n_interactions, n_zeros])
 
     @cached_property
     def _data(self) -> tuple[Any, ...]:
@@ -141,7 +158,7 @@ class ColumnWeights:
             None if start is None or not self._last_curvature else self._last_curvature[0] + penalty.hessian
         )
         start = self._near_start(strengths) if start is None else start
-        return minimise(objective, hessian, start, self._bounds, tolerance, first)
+        return minimise(objective, hessian, start, self._bounds(), tolerance, first)
 
     def _near_start(self, strengths: Strengths) -> Floats:
         """Return parameters with which the fit begins: one weight for all columns, or a fit to some of the rows.
@@ -168,11 +185,16 @@ class ColumnWeights:
         n = self.n_weights
         return float(engines.current().loss(*self._data, v[:n], v[n:], self.n_threads)[0])
 
-    @property
-    def _bounds(self) -> tuple[Floats, Floats]:
-        """Weights are at least 0; the offset of a class without usable rows is 0."""
+    def _bounds(self, fold: int = -1) -> tuple[Floats, Floats]:
+        """Weights are at least 0; the offset of a class without usable rows is 0.
+
+        The weights of interactions that the rows outside a fold (by default, all rows) do not choose are 0.
+        """
         n, free = self.n_weights, np.where(self.has_offset, np.inf, 0.0)
-        return np.append(np.zeros(n), -free), np.append(np.full(n, np.inf), free)
+        most = np.full(n, np.inf)
+        if self.allowed is not None:
+            most[n - self.n_interactions :] = np.where(self.allowed[fold], np.inf, 0.0)
+        return np.append(np.zeros(n), -free), np.append(most, free)
 
     def solve_all(self, start: Floats, wanted: Mask) -> list[Floats]:
         """Return the parameters for the wanted strengths of the grid, roughly; others have those of the one before.
@@ -186,8 +208,8 @@ class ColumnWeights:
             fitted.append(v)
         return fitted
 
-    def cross_fit(self, parts: list[slice], v: Floats) -> list[list[Floats]]:
-        """Return the parameters for every strength without each part of the rows.
+    def cross_fit(self, parts: list[slice], folds: list[int], v: Floats) -> list[list[Floats]]:
+        """Return the parameters for every strength without each part of the rows; `folds` are the folds of the parts.
 
         The loss of the other rows is replaced by its quadratic expansion at the parameters v of all rows. With many
         rows per weight this is close, and one pass over the rows serves all parts and strengths.
@@ -204,10 +226,12 @@ class ColumnWeights:
             curvatures.append(share * engine.curvature(*arguments))
         slope, curvature = sum(slopes), sum(curvatures)
         fitted = []
-        for own_slope, own_curvature, part in zip(slopes, curvatures, parts, strict=True):
-            rest = 1.0 - self.weight[part].sum() / total
+        for own_slope, own_curvature, part, fold in zip(slopes, curvatures, parts, folds, strict=True):
+            rest, bounds = 1.0 - self.weight[part].sum() / total, self._bounds(fold)
             expansion = (slope - own_slope) / rest, (curvature - own_curvature) / rest
-            fitted.append([self._fit_expansion(strengths, v, *expansion, rest) for strengths in self.grid])
+            fitted.append(
+                [self._fit_expansion(strengths, v, *expansion, rest, bounds) for strengths in self.grid]
+            )
         return fitted
 
     def _without(self, part: slice) -> ColumnWeights:
@@ -215,7 +239,13 @@ class ColumnWeights:
         return self.select_rows(np.delete(np.arange(len(self.y)), part))
 
     def _fit_expansion(
-        self, strengths: Strengths, v: Floats, slope: Floats, curvature: Floats, share: float
+        self,
+        strengths: Strengths,
+        v: Floats,
+        slope: Floats,
+        curvature: Floats,
+        share: float,
+        bounds: tuple[Floats, Floats],
     ) -> Floats:
         """Return the minimiser of a quadratic expansion at v plus the penalty for a share of the rows."""
         penalty = self._penalty(strengths)
@@ -227,20 +257,20 @@ class ColumnWeights:
             value = slope @ step + 0.5 * step @ curvature @ step
             return float(value + (penalty.slope @ u + 0.5 * u @ penalty.hessian @ u) / share), gradient
 
-        return minimise(objective, lambda _: hessian, v, self._bounds, ROUGH_TOLERANCE)
+        return minimise(objective, lambda _: hessian, np.clip(v, *bounds), bounds, ROUGH_TOLERANCE)
 
     def _penalty(self, strengths: Strengths) -> _Penalty:
-        n_weights, n_classes, n = self.n_weights, len(self.has_offset), float(self.weight.sum())
-        spread, mean, zero = strengths
-        diagonal = np.repeat([2.0 * (spread + zero), 2.0 * OFFSET_PENALTY], [n_weights, n_classes])
-        hessian = np.diag(diagonal / n)
-        hessian[:n_weights, :n_weights] += 2.0 * (mean - spread) / (n_weights * n)
-        return _Penalty(hessian, np.repeat([-2.0 * mean / n, 0.0], [n_weights, n_classes]))
+        n_pairs, n_classes, n = self.n_interactions, len(self.has_offset), float(self.weight.sum())
+        n_columns, (spread, mean, zero) = self.n_weights - n_pairs, strengths
+        factors = [spread + zero, PULL + zero, OFFSET_PENALTY]
+        hessian = np.diag(np.repeat(factors, [n_columns, n_pairs, n_classes]) * 2.0 / n)
+        hessian[:n_columns, :n_columns] += 2.0 * (mean - spread) / (max(n_columns, 1) * n)
+        return _Penalty(hessian, np.repeat([-2.0 * mean / n, 0.0], [n_columns, n_pairs + n_classes]))
 
     def calibration(self, rows: LeaveOneOut, v: Floats, strengths: Strengths) -> Calibration:
         """Return the calibration with these parameters."""
         model, n = rows.model, self.n_weights
-        weights = np.ones(len(model.schema.names))
+        weights = np.ones(model.schema.n_summands)
         for columns, w in zip(column_groups(rows), v[:n], strict=True):
             weights[columns] = w
         for k, part in enumerate(model.parts):

@@ -104,11 +104,14 @@ class Explanation:
             contributions[:, :, at] = np.where(np.isneginf(cells), 0.0, cells).reshape(views).sum(axis=3)
             if k in factors:
                 contributions[:, :, at] *= factors[k][:, None, None]
+        n_columns = len(model.schema.names)
         if record is not None:
-            values[0] = record
+            values[0, :n_columns] = record
         elif table is not None:
-            for j, column in enumerate(map(table.read, range(len(columns)))):
+            for j, column in enumerate(map(table.read, range(n_columns))):
                 values[:, j] = [column.display_value(row) for row in range(batch.n_rows)]
+        for k, (a, b) in enumerate(model.schema.positions_of_pairs):
+            values[:, n_columns + k] = [_pair_text(*cells) for cells in values[:, [a, b]]]
         prior, calibration = model.plain_log_prior, model.calibration
         offset = np.zeros(len(prior)) if calibration is None else calibration.offsets_of(model.classes)
         silent = says_nothing(contributions.sum(axis=2))  # these rows have the class prior
@@ -266,6 +269,12 @@ class Explanation:
         log_p = score - log_sum_exp(score[None])[0] if score.max() > -np.inf else self.prior
         p, both = float(np.exp(log_p[best])), self.classes[[best, second]].tolist()
         return Comparison(both[0], both[1], odds, float(sd.total[0]), p, tuple(terms))
+
+
+def _pair_text(a: Any, b: Any) -> str | None:
+    """Return two cells as text; None if one of them is missing."""
+    texts = _cell_text(a), _cell_text(b)
+    return None if "missing" in texts else f"{texts[0]} and {texts[1]}, beyond each alone"
 
 
 def _cell_text(value: Any) -> str:

@@ -42,13 +42,17 @@ def log_frequencies(rows: LeaveOneOut, use: Positions) -> Floats:
     return rows.log_frequencies(use)
 
 
-def column_scores(rows: LeaveOneOut, use: Positions) -> Floats:
-    """Return the scores of every column, or joint block, for some rows: rows x (classes - 1) x weights."""
-    model = rows.model
-    scores = np.empty((len(use), len(model.classes) - 1, len(column_groups(rows))))
+def column_scores(rows: LeaveOneOut, use: Positions, first_block: int = 0) -> Floats:
+    """Return the scores of every column, or joint block, for some rows: rows x (classes - 1) x weights.
+
+    Blocks before `first_block` are left out.
+    """
+    model, parts = rows.model, rows.model.parts[first_block:]
+    n_weights = sum(1 if part.family.joint else len(part.columns) for part in parts)
+    scores = np.empty((len(use), len(model.classes) - 1, n_weights))
     all_rows = len(use) == rows.batch.n_rows and bool((use[:-1] < use[1:]).all())
     first = 0
-    for k, part in enumerate(model.parts):
+    for k, part in enumerate(parts, first_block):
         if part.family.joint:
             scores[:, :, first] = block_scores(rows, k, use)
             first += 1

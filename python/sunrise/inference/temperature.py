@@ -167,7 +167,7 @@ class Temperature:
         """Return the parameters for every strength of the grid, which has one."""
         return [self.solve()]
 
-    def cross_fit(self, parts: list[slice], v: Floats) -> list[list[Floats]]:
+    def cross_fit(self, parts: list[slice], folds: list[int], v: Floats) -> list[list[Floats]]:
         """Return the parameters without each part of the rows.
 
         Each fit starts from the parameters v and the Hessian of all rows.
@@ -179,7 +179,7 @@ class Temperature:
     def calibration(self, rows: LeaveOneOut, v: Floats, strengths: None) -> Calibration:
         """Return the calibration with these parameters."""
         model = rows.model
-        weights = np.full(len(model.schema.names), np.exp(self.log_t(v)))
+        weights = np.full(model.schema.n_summands, np.exp(self.log_t(v)))
         exponents = np.zeros_like(weights)
         for k, part in enumerate(model.parts):
             weights[list(part.columns)] *= score_unit(rows, k, usable_rows(rows))
@@ -276,6 +276,6 @@ class Uncalibrated(Temperature):
         """Return the parameters of plain naive Bayes."""
         return np.zeros(1 + len(self.lengths) + len(self.has_offset))
 
-    def cross_fit(self, parts: list[slice], v: Floats) -> list[list[Floats]]:
+    def cross_fit(self, parts: list[slice], folds: list[int], v: Floats) -> list[list[Floats]]:
         """Return the parameters of plain naive Bayes for every part."""
         return [[v] for _ in parts]

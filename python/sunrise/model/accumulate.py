@@ -86,6 +86,11 @@ class RowAccumulator:
         findings.warn()
         return self._stats(blocks, self._asleep(table, schema))
 
+    def interactions(self, table: Frame, schema: Schema) -> Any:
+        """The counts of the interactions of a schema."""
+        block = self._part(table, schema.parts[-1], schema, None, Findings())
+        return self._stats([block], None).blocks[0]
+
     def learn(self, columns: Sequence[Column], choices: Sequence[Choice]) -> list[Choice]:
         """Return the choices with the settings that the first data decide: edges of bins."""
         return [self._learn(column, choice) for column, choice in zip(columns, choices, strict=True)]
@@ -102,21 +107,30 @@ class RowAccumulator:
     ) -> Any:
         """The statistics of a block of columns."""
         family, columns, reader = part.family, part.columns, part.family.reader
-        one_by_one = self.releases_levels and not reader.is_numeric and not reader.own_block
+        one_by_one = (
+            self.releases_levels and not reader.is_numeric and not (reader.own_block or reader.derived)
+        )
         if one_by_one or (ready and all(j in ready for j in columns)):
             known = ready or {}
             own = [known[j] if j in known else self._levels(table, j, family, schema) for j in columns]
             return own[0] if len(own) == 1 else type(own[0]).concatenate(own)
         block = reader.fit_block(table, columns, family, self)
-        names = [table.names[j] for j in columns] if table.is_named or len(columns) < 1000 else table.names
+        names = self._names(table, columns, reader)
         if reader.is_plain and family.support.bounded:
             # A family that was just chosen accepts every cell of its column.
             lenient = schema.lenient(part, given=ready is not None)
             block = tolerant(block, family, lenient, names, findings)
-        if self.sample is not None:
+        if self.sample is not None and not reader.derived:
             self._note(table, columns, schema, block)
         statistics = self.accumulate(block, family.terms, family.fit_support, names)
         return statistics.without_empty() if reader.own_block else statistics
+
+    @staticmethod
+    def _names(table: Frame, columns: tuple[int, ...], reader: Any) -> Sequence[Any]:
+        """The names of the columns of a block, for error texts; codes of pairs of columns need none."""
+        if reader.derived:
+            return ()
+        return [table.names[j] for j in columns] if table.is_named or len(columns) < 1000 else table.names
 
     def _levels(self, table: Frame, j: int, family: Family, schema: Schema) -> Any:
         """The counts of one column of levels, whose codes are dropped afterwards."""

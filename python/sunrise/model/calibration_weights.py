@@ -25,7 +25,8 @@ class Strengths(NamedTuple):
 class Calibration:
     """The calibrated score is (length + 1)^exponent times the weighted sum of the columns, plus prior and offset.
 
-    `weights` and `exponents_of_columns` have one number per column; the columns of a joint block share theirs.
+    `weights` and `exponents_of_columns` have one number per column and then one per interaction; the columns of a joint
+    block share theirs.
     `offsets` maps classes to offsets. `strengths` are those of the penalty on column weights. `stale` is True if the
     statistics have changed since calibration; at that time the rows had the weight `total_weight`.
     """
@@ -40,9 +41,9 @@ class Calibration:
     _warned: list[bool] = field(default_factory=list, repr=False, compare=False)
 
     @classmethod
-    def none(cls, kind: str, names: Any, classes: Labels) -> Calibration:
-        """Return the calibration that changes nothing."""
-        zeros = np.zeros(len(names))
+    def none(cls, kind: str, n_summands: int, classes: Labels) -> Calibration:
+        """Return the calibration of columns and interactions that changes nothing."""
+        zeros = np.zeros(n_summands)
         return cls(kind, zeros + 1.0, zeros, dict.fromkeys(classes.tolist(), 0.0))
 
     def offsets_of(self, classes: Labels) -> Floats:
@@ -70,5 +71,9 @@ class Calibration:
 
     def select_columns(self, columns: Positions) -> Calibration:
         """Return the calibration of some columns, marked as stale: it was fitted with all columns."""
-        weights, exponents = self.weights[columns], self.exponents_of_columns[columns]
-        return replace(self, weights=weights, exponents_of_columns=exponents, stale=True)
+        return replace(self.select_summands(columns), stale=True)
+
+    def select_summands(self, summands: Positions) -> Calibration:
+        """Return the calibration of some columns and interactions; the others have the weight 0."""
+        weights, exponents = self.weights[summands], self.exponents_of_columns[summands]
+        return replace(self, weights=weights, exponents_of_columns=exponents)

@@ -57,7 +57,7 @@ def count_unusable(table: Frame, model: Model) -> dict[int, Unusable]:
     """Numbers of cells that the model cannot use, for every column that the model uses."""
     table, counts = align(table, model.schema, model.settings.who), {}
     for k, part in enumerate(model.parts):
-        for at, j in enumerate(part.columns):
+        for at, j in enumerate(() if part.family.reader.derived else part.columns):
             column, family = table.read(j), part.family
             counts[j] = family.reader.count_unusable(column, family, model.forms[k], model.lookups[k], at)
     return dict(sorted(counts.items()))

@@ -204,6 +204,47 @@ class FittedModel:
         new.log_prior = self.plain_log_prior + calibration.offsets_of(self.classes)
         return new
 
+    def with_interactions(self, schema: Schema, block: Any) -> FittedModel:
+        """Return an uncalibrated model with the interactions of a schema; `block` has their counts.
+
+        The blocks of the columns stay as they were derived.
+        """
+        new = copy.copy(self.uncalibrated)
+        for name in ("forms", "records", "silent", "row_exponents", "columns_alone", "has_offsets"):
+            new.__dict__.pop(name, None)
+        part = Part(self.settings.with_defaults(schema.parts[-1].family), schema.parts[-1].columns)
+        alone = replace(self._given_stats, blocks=(block,), asleep=None).reindexed(self.classes)
+        own = (alone if self.factors is None else alone.scaled(self.factors)).blocks[0]
+        params = part.family.params(own, self.stats.weight)
+        new._given_stats = replace(self._given_stats, blocks=(*self._given_stats.blocks, block))
+        new.stats = replace(self.stats, blocks=(*self.stats.blocks, own))
+        new.schema, new.parts, new.blocks = schema, (*self.parts, part), (*self.blocks, own)
+        new.supports = (*self.supports, part.family.support)
+        more = {"params": params, "plain_forms": part.family.form(params), "lookups": None}
+        for name, value in more.items():
+            if name in new.__dict__:
+                value = part.family.reader.lookup(own) if name == "lookups" else value
+                new.__dict__[name] = (*new.__dict__[name], value)
+        return new
+
+    @property
+    def given_stats(self) -> Stats:
+        """The statistics that the model was made from: without class weights and declared levels."""
+        return self._given_stats
+
+    def with_interactions_at(self, keep: list[int]) -> FittedModel:
+        """Return the model with some of its interactions, by their positions, and with their weights."""
+        given, first = self._given_stats, len(self.schema.names)
+        schema, blocks = self.schema.with_interactions_at(keep, given.blocks)
+        if schema is self.schema:
+            return self
+        alone = self.columns_alone.uncalibrated
+        new = alone.with_interactions(schema, blocks[-1]) if keep else alone
+        if (calibration := self.calibration) is None:
+            return new
+        summands = np.array([*range(first), *(first + k for k in keep)], int)
+        return new.calibrated(calibration.select_summands(summands))
+
     def select_blocks(self, keep: list[int]) -> FittedModel:
         """Return the model of some of its blocks; class prior and calibration stay."""
         new = copy.copy(self)
@@ -211,6 +252,18 @@ class FittedModel:
             if name in self.__dict__:
                 new.__dict__[name] = tuple(self.__dict__[name][k] for k in keep)
         return new
+
+    @cached_property
+    def columns_alone(self) -> FittedModel:
+        """The model without interactions: densities, draws, evidence and information are of the columns alone."""
+        if not self.schema.interactions:
+            return self
+        alone = self.select_blocks(list(range(len(self.schema.column_parts))))
+        alone.schema = replace(self.schema, interactions=())
+        alone._given_stats = replace(self._given_stats, blocks=self._given_stats.blocks[:-1])
+        alone.stats = replace(self.stats, blocks=self.stats.blocks[:-1])
+        alone.__dict__.pop("records", None)
+        return alone
 
     @cached_property
     def has_offsets(self) -> bool:

@@ -36,7 +36,8 @@ class RecordReader:
         self._blocks: list[tuple[list[Any], Encoder]] = []
         self._reads_records = not self._is_matrix and None not in encoders
         if self._reads_records:
-            keys = [[schema.names[j] for j in part.columns] for part in parts]
+            sources = [part.family.reader.sources(part.family, part.columns) for part in parts]
+            keys = [[schema.names[j] for j in own] for own in sources]
             self._blocks = [(own, e) for own, e in zip(keys, encoders, strict=True) if e is not None]
         self._used = frozenset(schema.used) if self._reads_records and self._is_named else frozenset()
         self._known = frozenset((*schema.names, schema.label)) if self._used else frozenset()

@@ -14,6 +14,7 @@ from sunrise._common.arrays import Labels, Mask
 from sunrise.families.base import Family
 from sunrise.model.choice import Choice, Part
 from sunrise.model.given_families import given_choices
+from sunrise.model.interaction import Interaction, joint_family
 
 
 @dataclass(frozen=True)
@@ -28,6 +29,8 @@ class Schema:
     label: Any = None
     #: The library of the first data frame, if any.
     library: str | None = None
+    #: Pairs of columns that are scored together. They form the last block, at positions after those of the columns.
+    interactions: tuple[Interaction, ...] = ()
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the state for pickling, without cached values that can be derived again."""
@@ -45,9 +48,40 @@ class Schema:
         """Return a copy of an estimator that has this schema and no rows: `partial_fit` chooses nothing anymore."""
         return estimator._with_statistics(self, None)
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update({"interactions": (), **state})  # pickles of earlier versions have none
+
     @cached_property
     def parts(self) -> tuple[Part, ...]:
-        """The blocks: columns with equal families form one block."""
+        """The blocks: those of the columns, then one of the interactions."""
+        return self.column_parts if not self.interactions else (*self.column_parts, self._interaction_part)
+
+    @property
+    def _interaction_part(self) -> Part:
+        first = len(self.names)
+        positions = tuple(range(first, first + len(self.interactions)))
+        return Part(joint_family(self.interactions, self.names), positions)
+
+    @property
+    def n_summands(self) -> int:
+        """Number of columns and interactions."""
+        return len(self.names) + len(self.interactions)
+
+    @property
+    def positions_of_pairs(self) -> list[tuple[int, int]]:
+        """The positions of the two columns of every interaction."""
+        if not self.interactions:
+            return []
+        place = {name: j for j, name in enumerate(self.names)}
+        return [(place[own.columns[0]], place[own.columns[1]]) for own in self.interactions]
+
+    def is_interaction(self, part: Part) -> bool:
+        """True for the block of the interactions."""
+        return bool(self.interactions) and part.columns[0] >= len(self.names)
+
+    @cached_property
+    def column_parts(self) -> tuple[Part, ...]:
+        """The blocks of the columns: columns with equal families form one block."""
         if (
             (only := _common_choice(self.choices)) is not None
             and only.family is not None
@@ -70,7 +104,7 @@ class Schema:
     def families(self) -> dict[Any, Family | None]:
         """Families by column or by tuple of columns, in the format of the `families` argument."""
         given: dict[Any, Family | None] = {}
-        for part in self.parts:
+        for part in self.column_parts:
             names = tuple(self.names[j] for j in part.columns)
             together = self.choices[part.columns[0]].block is not None
             if part.family.reader.unlearned(part.family) is not part.family:
@@ -111,6 +145,8 @@ class Schema:
 
         With `given` only columns whose family came from `fixed_families_`, none whose family was just chosen.
         """
+        if self.is_interaction(part):
+            return np.zeros(len(part.columns), bool)
         only = _common_choice(self.choices)
         choices = [self.choices[j] for j in part.columns] if only is None else [only]
         own = [choice.is_given_lenient if given else choice.is_lenient for choice in choices]
@@ -166,10 +202,24 @@ class Schema:
                     "holds its families, including grids and the edges of bins."
                 )
         positions = other._positions
-        return tuple(
+        own = tuple(
             self.gather_columns(part, [positions[order[j]] for j in part.columns], blocks)
-            for part in self.parts
+            for part in self.column_parts
         )
+        return own + self._aligned_interactions(other, blocks)
+
+    def _aligned_interactions(self, other: Schema, blocks: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Return the block of the interactions of another schema in the order of this schema."""
+        theirs = {interaction: at for at, interaction in enumerate(other.interactions)}
+        if theirs.keys() != set(self.interactions):
+            odd = next(iter(theirs.keys() ^ set(self.interactions)))
+            raise ValueError(
+                f"The models disagree on the interaction {odd.name}: only one of them has it, or its bins have other "
+                "edges. Fit both with interactions=model.interactions_ of one of them."
+            )
+        if not self.interactions:
+            return ()
+        return (blocks[-1].select_columns(np.array([theirs[own] for own in self.interactions], int)),)
 
     def regrouped(
         self, old: Schema, blocks: tuple[Any, ...], own: dict[int, Any] | None = None
@@ -211,14 +261,27 @@ class Schema:
             replace(c, family=None, reason=left_out[j]) if j in left_out else replace(c, asleep=False)
             for j, c in enumerate(self.choices)
         ]
-        for part in self.parts:
+        for part in self.column_parts:
             kept = [at for at, j in enumerate(part.columns) if j not in left_out]
             family = part.family.select_columns(kept)
             for position, at in enumerate(kept):
                 j = part.columns[at]
                 choices[j] = replace(choices[j], family=family.reader.column_family(family, position))
-        rest = replace(self, choices=tuple(choices))
-        return rest, rest.regrouped(self, blocks)
+        gone = {self.names[j] for j in left_out}
+        usable = [k for k, own in enumerate(self.interactions) if gone.isdisjoint(own.columns)]
+        before, blocks = self.with_interactions_at(usable, blocks)
+        rest = replace(before, choices=tuple(choices))
+        return rest, rest.regrouped(before, blocks)
+
+    def with_interactions_at(
+        self, keep: Sequence[int], blocks: tuple[Any, ...]
+    ) -> tuple[Schema, tuple[Any, ...]]:
+        """Return the schema with some of its interactions, by their positions, and the blocks that remain."""
+        if len(keep) == len(self.interactions):
+            return self, blocks
+        rest = replace(self, interactions=tuple(self.interactions[k] for k in keep))
+        own = (blocks[-1].select_columns(np.array(keep, int)),) if len(keep) else ()
+        return rest, (*blocks[: len(self.column_parts)], *own)
 
     def select_columns(self, keep: Any, blocks: tuple[Any, ...]) -> tuple[Schema, tuple[Any, ...]]:
         """Return the schema of some columns only, and their blocks, for a model with a single block (a matrix)."""
@@ -246,7 +309,9 @@ class Schema:
 
     def declared(self, part: Part) -> list[Labels]:
         """Return the declared levels of every column of a block; an empty list if no column declares any."""
-        if _common_choice(self.choices) is not None and self.choices[0].declared is None:
+        if self.is_interaction(part) or (
+            _common_choice(self.choices) is not None and self.choices[0].declared is None
+        ):
             return []
         none = np.empty(0, dtype=object)
         return [none if (levels := self.choices[j].declared) is None else levels for j in part.columns]

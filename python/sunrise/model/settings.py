@@ -38,12 +38,15 @@ class Settings:
     estimate: str = "mean"
     #: Name of the estimator, for error texts.
     who: str = "the model"
+    #: Pairs of columns to score together: "auto", a sequence, or None.
+    interactions: Any = None
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "families": pairs_of(self.families)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state, families=dict_of(state["families"]))
+        # Pickles of earlier versions have no interactions.
+        self.__dict__.update({"interactions": None, **state, "families": dict_of(state["families"])})
 
     def with_defaults(self, family: Family) -> Family:
         """Return a family with the settings of the model in place of settings that the family does not have."""

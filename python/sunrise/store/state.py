@@ -11,6 +11,7 @@ import numpy as np
 from sunrise._common.arrays import Labels
 from sunrise._common.versioned import own_version
 from sunrise.model.choice import Part
+from sunrise.model.interaction import Interaction
 from sunrise.model.schema import Schema
 from sunrise.statistics.model import Stats
 from sunrise.store.container import Contents, pack
@@ -21,12 +22,13 @@ FORMAT = "sunrise"
 #: Version of the format. Files of later versions can be read if they require nothing that is not known here.
 VERSION = 1
 #: Abilities that a file may require of its reader.
-KNOWN_REQUIREMENTS: frozenset[str] = frozenset()
+KNOWN_REQUIREMENTS: frozenset[str] = frozenset(("interactions",))
 
 
 def to_pieces(kind: str, parts: dict[str, Any], writer: Writer) -> list[bytes | memoryview]:
     """Return the pieces of a file of this kind ("model" or "statistics") with these parts, which are JSON."""
-    head = {"format": FORMAT, "version": VERSION, "requires": [], "written_by": own_version()}
+    requires = ["interactions"] if "interactions" in parts.get("schema", {}) else []
+    head = {"format": FORMAT, "version": VERSION, "requires": requires, "written_by": own_version()}
     return pack({**head, "kind": kind, **parts}, writer.arrays)
 
 
@@ -77,6 +79,11 @@ def write_schema(schema: Schema, writer: Writer) -> dict[str, Any]:
         "is_named": schema.is_named,
         "label": writer.write(schema.label, "the name of the label column"),
         "library": schema.library,
+        **(
+            {"interactions": writer.write(list(schema.interactions), "interactions")}
+            if schema.interactions
+            else {}
+        ),
     }
 
 
@@ -107,7 +114,16 @@ def read_schema(spec: Any, reader: Reader) -> Schema:
         bool(spec.get("is_named")),
         reader.read(spec.get("label")),
         spec.get("library") if isinstance(spec.get("library"), str) else None,
+        _read_interactions(spec.get("interactions"), reader, set(names)),
     )
+
+
+def _read_interactions(spec: Any, reader: Reader, names: set[Any]) -> tuple[Interaction, ...]:
+    """Return the interactions of a schema; files of models without them say nothing."""
+    interactions = () if spec is None else tuple(reader.read(spec))
+    if not all(isinstance(own, Interaction) and names.issuperset(own.columns) for own in interactions):
+        raise ModelFileError("The interactions of the model file do not fit its columns.")
+    return interactions
 
 
 # Statistics.

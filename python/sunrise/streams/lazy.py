@@ -89,6 +89,9 @@ class LazyTable(Relation):
         """
         if self._grouped is None:
             return None
+        if schema.interactions:  # counts of pairs are not pushed down, and batches read each column once
+            logger.info("%s table: all columns read in batches (the model has interactions)", self.backend)
+            return None
         push = PushDown(self._grouped, schema, first)
         done = push.statistics()
         rest_schema = rest_of(schema, done)

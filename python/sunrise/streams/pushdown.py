@@ -49,7 +49,7 @@ class PushDown:
         for part, stats in zip(self.schema.parts, self.first.blocks, strict=True):
             family, support = part.family, part.family.fit_support
             reader = family.reader
-            if reader.whole_rows or reader.own_block or support.grids:
+            if reader.whole_rows or reader.own_block or reader.derived or support.grids:
                 continue
             sums = reader.is_plain and {X, X2}.issuperset(family.terms) and can_view(support)
             for at, j in enumerate(part.columns):

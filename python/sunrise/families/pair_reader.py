@@ -1,0 +1,178 @@
+"""Pairs of columns as levels: the cells of two columns make one level, for example ("2", "low")."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sunrise import _native
+from sunrise._common.arrays import Codes, Labels, Mask
+from sunrise.data.blocks import Block, LevelsBlock
+from sunrise.data.frame import Frame
+from sunrise.families.readers import Fitting, Reader, Scoring, plain_levels
+from sunrise.families.record_cells import Encoder, bin_encoder, level_encoder
+from sunrise.numerics.bin_edges import Cuts
+
+
+class Side(NamedTuple):
+    """One of the two columns of a pair: its position, and the edges of its bins, or None for a column of levels."""
+
+    column: int
+    edges: tuple[float, ...] | None
+
+
+#: The two columns of a pair.
+Sides = tuple[Side, Side]
+
+
+def pair_name(a: str, b: str) -> str:
+    """Return the name of a pair of levels; the length of the first one tells where the second begins.
+
+    >>> pair_name("2", "low"), split_pair("1:2low")
+    ('1:2low', ('2', 'low'))
+    """
+    return f"{len(a)}:{a}{b}"
+
+
+def split_pair(name: str) -> tuple[str, str]:
+    """Undo `pair_name`."""
+    length, _, both = name.partition(":")
+    return both[: int(length)], both[int(length) :]
+
+
+class PairLookup(NamedTuple):
+    """Positions of the levels of a pair.
+
+    `positions` has a row for every level of the first column and one for unseen levels, and likewise columns: the
+    position of the pair, the number of pairs for a pair that never occurred, and one more for an unseen level.
+    """
+
+    first: dict[str, int]
+    second: dict[str, int]
+    positions: Codes
+
+    @classmethod
+    def of(cls, names: Sequence[str]) -> PairLookup:
+        """Return the lookup of pairs with these names."""
+        pairs = [split_pair(name) for name in names]
+        first, second = (
+            {name: k for k, name in enumerate(sorted({pair[side] for pair in pairs}))} for side in (0, 1)
+        )
+        positions = np.full((len(first) + 1, len(second) + 1), len(pairs), np.int32)
+        positions[-1], positions[:, -1] = len(pairs) + 1, len(pairs) + 1
+        for k, (a, b) in enumerate(pairs):
+            positions[first[a], second[b]] = k
+        return cls(first, second, positions)
+
+
+class PairReader(Reader):
+    """Cells are pairs of cells of two other columns: levels as they are, numbers by their bins."""
+
+    is_numeric = False
+    derived = True
+
+    def sources(self, family: Any, columns: tuple[int, ...]) -> tuple[int, ...]:
+        """Both columns of every pair."""
+        return tuple(side.column for pair in family.pairs for side in pair)
+
+    def fit_block(self, table: Frame, columns: tuple[int, ...], family: Any, fitting: Fitting) -> Block:
+        """Codes of the pairs that occur, with their names."""
+        sides = SideCodes(table, fitting.n_jobs, fitting.who)
+        own = [_observed_pairs(*sides.of(a), *sides.of(b)) for a, b in family.pairs]
+        return LevelsBlock(tuple(codes for _, codes in own), tuple(names for names, _ in own))
+
+    def score_block(self, table: Frame, family: Any, scoring: Scoring) -> Block:
+        """The pairs as positions among those of the fit, see `PairLookup`."""
+        sides, codes = SideCodes(table, scoring.n_jobs, scoring.who), []
+        for pair, lookup in zip(family.pairs, scoring.lookup, strict=True):
+            a, b = (
+                sides.among(side, known)
+                for side, known in zip(pair, (lookup.first, lookup.second), strict=True)
+            )
+            codes.append(np.where((a < 0) | (b < 0), -1, lookup.positions[a, b]).astype(np.int32))
+        return LevelsBlock(tuple(codes))
+
+    def lookup(self, stats: Any) -> list[PairLookup]:
+        """The positions of the levels of every pair."""
+        return [PairLookup.of(stats.levels(j).tolist()) for j in range(stats.n_columns)]
+
+    def record_encoder(self, family: Any, lookup: Any, lenient: Mask) -> Encoder:
+        """The positions of the pairs; the values are those of the columns of `sources`."""
+        encoders = [
+            level_encoder([known], False) if side.edges is None else bin_encoder([side.edges])
+            for pair, own in zip(family.pairs, lookup, strict=True)
+            for side, known in zip(pair, (own.first, own.second), strict=True)
+        ]
+        #: The position of every bin among the bins that occurred.
+        bins = [
+            None
+            if side.edges is None
+            else [known.get(str(k), len(known)) for k in range(len(side.edges) + 1)]
+            for pair, own in zip(family.pairs, lookup, strict=True)
+            for side, known in zip(pair, (own.first, own.second), strict=True)
+        ]
+
+        def encode(values: Sequence[Any]) -> Any:
+            codes = []
+            for value, encoder, position in zip(values, encoders, bins, strict=True):
+                cell = encoder([value])
+                if cell is None:
+                    return None
+                number = float(cell[0, 0])
+                codes.append(
+                    -1 if number != number else int(number) if position is None else position[int(number)]
+                )
+            cells = [
+                np.nan if a < 0 or b < 0 else own.positions[a, b]
+                for a, b, own in zip(codes[::2], codes[1::2], lookup, strict=True)
+            ]
+            return np.array([cells], np.float64)
+
+        return encode
+
+
+PAIRS = PairReader()
+
+
+class SideCodes:
+    """The levels or bins of single columns of a table, each read once."""
+
+    def __init__(self, table: Frame, n_jobs: int | None, who: str) -> None:
+        self._table, self._n_jobs, self._who = table, n_jobs, who
+        self._known: dict[Side, tuple[Labels, Codes]] = {}
+
+    def of(self, side: Side) -> tuple[Labels, Codes]:
+        """The names of the levels of a column, and the position of the level of every row; -1 is missing."""
+        if side not in self._known:
+            column = self._table.read(side.column)
+            if side.edges is None:
+                names, codes = plain_levels(column, self._n_jobs, self._who)
+            else:
+                x = column.numbers()
+                codes = Cuts(side.edges).bins(np.where(np.isinf(x), np.nan, x))
+                names = np.array([str(k) for k in range(len(side.edges) + 1)], dtype=object)
+            self._known[side] = names, codes
+        return self._known[side]
+
+    def among(self, side: Side, known: dict[str, int]) -> Codes:
+        """The positions of the levels among known ones; their number for an unseen level, -1 for a missing cell."""
+        names, codes = self.of(side)
+        to = np.array([known.get(name, len(known)) for name in names], np.int32)
+        return np.asarray(_native.map_codes(codes, to))
+
+
+def _observed_pairs(first: Labels, a: Codes, second: Labels, b: Codes) -> tuple[Labels, Codes]:
+    """Return the names of the pairs that occur, and the position of the pair of every row; -1 if a cell is missing."""
+    n = len(second)
+    both = np.where((a < 0) | (b < 0), -1, a.astype(np.int64) * n + b)
+    occurs = np.zeros(len(first) * n + 1, bool)
+    occurs[both] = True
+    occurs[-1] = False
+    at = np.flatnonzero(occurs)
+    rank = np.full(len(occurs), -1, np.int32)
+    rank[at] = np.arange(len(at))
+    names = np.empty(len(at), dtype=object)
+    names[:] = [pair_name(first[k // n], second[k % n]) for k in at.tolist()]
+    return names, rank[both]
