@@ -44,6 +44,18 @@ def test_the_readme_shows_output():
     assert any(fenced for _, fenced, _ in BLOCKS.findall((ROOT / "README.md").read_text()))
 
 
+def test_the_commands_of_the_readme_lead_from_a_table_to_a_report(tmp_path):
+    rows = (ROOT / "python" / "sunrise" / "datasets" / "heart_disease.csv").read_text()
+    (tmp_path / "data.csv").write_text(rows.replace("disease", "y", 1))
+    commands = re.findall(r"^    sunrise ([^#\n]+)", (ROOT / "README.md").read_text(), flags=re.MULTILINE)
+    assert len(commands) == 2
+    for command in commands:
+        arguments = [sys.executable, "-m", "sunrise.cli", *command.split()]
+        done = subprocess.run(arguments, cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert done.returncode == 0 and done.stderr == ""
+    assert "chest_pain" in (tmp_path / "data.html").read_text()
+
+
 def installed_by(text):
     """The packages of all lines `pip install ...` in a text, those of extras included."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
