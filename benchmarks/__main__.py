@@ -13,6 +13,7 @@ python -m benchmarks shapes [NAME ...] [speed]                        families c
 python -m benchmarks growth [AXIS ...] [MODEL ...]                    time and memory against the size of the data
 python -m benchmarks store [NAME ...]                                 size and speed of model files
 python -m benchmarks export [NAME ...] [speed]                        exports beside predict_proba; one row of ONNX
+python -m benchmarks report [NAME ...]                                size and speed of live pages, in Chromium
 python -m benchmarks files [ROWS]                                     CPU and memory of fits to files
 python -m benchmarks cli                                              times of the command line
 python -m benchmarks all                                              all benchmarks
@@ -103,6 +104,10 @@ def main(arguments: list[str]) -> int:
         from benchmarks import export
 
         return export.main(rest)
+    if first == "report":
+        from benchmarks import report as pages
+
+        return pages.main(rest)
     if first == "files":
         from benchmarks import files
 
@@ -122,6 +127,7 @@ def main(arguments: list[str]) -> int:
             "growth",
             "store",
             "export",
+            "report",
             "files",
             "cli",
         )

@@ -74,13 +74,15 @@ class Nomogram {
     const found = this.order.filter((j) =>
       (!query || this.model.columns[j].name.toLowerCase().includes(query)) &&
       (!this.onlySet.checked || this.values[j] !== null));
-    const listed = found.slice(0, this.limit);
+    // Set values stay in sight, however little their columns tell.
+    const rest = query ? [] : found.slice(this.limit).filter((j) => this.values[j] !== null).slice(0, MOST_OPTIONS);
+    const listed = [...found.slice(0, this.limit), ...rest];
     for (const j of this.rows.keys()) if (!listed.includes(j)) this.rows.delete(j);
     for (const j of listed) if (!this.rows.has(j)) this.rows.set(j, makeRow(this, j));
     this.items.replaceChildren(...listed.map((j) => this.rows.get(j).node));
     this.rows = new Map(listed.map((j) => [j, this.rows.get(j)]));
-    this.more.hidden = listed.length === found.length;
-    this.more.textContent = `Show ${Math.min(STEP, found.length - listed.length)} more`;
+    this.more.hidden = found.length <= this.limit;
+    this.more.textContent = `Show ${Math.min(STEP, found.length - this.limit)} more`;
     this.shown.textContent = listed.length === this.order.length ? ""
       : `${count(listed.length)} of ${plural(this.order.length, "column")} shown, the most informative first.`;
     this.target = null;
@@ -104,6 +106,12 @@ class Nomogram {
     if (target === this.target && wanted.against === this.against) return;
     Object.assign(this, { target, against: wanted.against });
     this.drawAxes();
+  }
+
+  compared() {
+    const names = this.model.spec.classes.map((name) => cut(String(name), 24));
+    if (this.model.n === 1) return "Points";
+    return `Points for ${names[this.target]} against ${this.against < 0 ? "all other classes" : names[this.against]}`;
   }
 
   // Points of scores by class: for the target, against one class or the mean of all others.
@@ -155,7 +163,7 @@ class Nomogram {
       return 10 + ((inside - this.low) / (this.high - this.low)) * (this.width - 20);
     };
     const ticks = roundTicks(this.low, this.high, this.width / 70);
-    this.axis.replaceChildren(el("div", { class: "name" }, "Points"), el("div", { class: "field" }), el("div", { class: "axis" },
+    this.axis.replaceChildren(el("div", { class: "name compared" }, this.compared()), el("div", { class: "axis" },
       svg("svg", { viewBox: `0 0 ${this.width} 22`, "aria-hidden": "true" },
         svg("line", { x1: this.at(this.low), x2: this.at(this.high), y1: 20, y2: 20, class: "line" }),
         ticks.map((t) => [svg("line", { x1: this.at(t), x2: this.at(t), y1: 15, y2: 20, class: "line" }),
@@ -211,8 +219,7 @@ class Nomogram {
       many ? el("p", { class: "quiet" }, `and ${count(p.length - MOST_BARS)} less probable classes`) : "");
     const set = this.values.reduce((sum, v) => sum + (v !== null), 0);
     this.says.textContent = (impossible ? "These values are impossible in every class, so the class prior decides. " : "") +
-      `Most probable: ${names[best]}, ${percent(p[best])}; ${plural(set, "value")} set.` +
-      (this.wanted.target < 0 ? ` Points speak for ${names[this.target]}.` : "");
+      `Most probable: ${names[best]}, ${percent(p[best])}; ${plural(set, "value")} set.`;
   }
 }
 

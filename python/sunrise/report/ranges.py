@@ -45,7 +45,7 @@ def _rounded(low: float, high: float, lowest: float, highest: float) -> tuple[fl
         low, high = 0.0, 1.0
     if high <= low:
         low, high = low - 0.5 * max(abs(low), 1.0), high + 0.5 * max(abs(high), 1.0)
-    if low > 0.0 and high >= LOG_RATIO * low:
+    if lowest >= 0.0 and low > 0.0 and high >= LOG_RATIO * low:
         down, up = 10.0 ** math.floor(math.log10(low)), 10.0 ** math.floor(math.log10(high))
         return max(_digits(math.floor(low / down) * down), lowest), min(
             _digits(math.ceil(high / up) * up), highest
