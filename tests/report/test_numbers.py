@@ -67,6 +67,44 @@ def test_levels(scripts, unseen, missing):
     check(scripts, *fit("gaussian", "gaussian", unseen=unseen, families=families), 1e-6)
 
 
+def paired():
+    """A model with pairs of levels, of numbers and of both, and rows with missing cells and unseen levels."""
+    rng = np.random.default_rng(5)
+    n = 400
+    X = pd.DataFrame(
+        {"soil": rng.choice(["clay", "loam", "sand"], n), "light": rng.choice(["sun", "shade"], n)}
+        | {"age": rng.normal(5.0, 2.0, n), "size": rng.normal(1.0, 0.3, n)}
+    )
+    y = ((X["soil"] == "sand") == (X["light"] == "sun")) ^ ((X["age"] > 5) & (X["size"] > 1))
+    pairs = [("soil", "light"), ("age", "size"), ("soil", "age")]
+    model = sr.NaiveBayes(interactions=pairs).fit(X, y.to_numpy())
+    rows = X[:80].astype(object).mask(rng.random((80, 4)) < 0.15)
+    rows.loc[::9, "soil"] = "peat"
+    rows[["age", "size"]] = rows[["age", "size"]].astype(float)
+    return model, rows
+
+
+def test_pairs_of_columns(scripts):
+    model, rows = paired()
+    assert len(model.interactions_) == 3
+    check(scripts, model, rows, 1e-6)
+
+
+def test_a_pair_shows_its_points(open_page):
+    model, _ = paired()
+    row = {"soil": "sand", "light": "sun", "age": None, "size": None}
+    page = open_page(model)
+    page.get_by_label("soil", exact=True).select_option("sand")
+    assert page.locator("[aria-label='Pairs of columns'] li").count() == 0
+    page.get_by_label("light", exact=True).select_option("sun")
+    shown = page.locator("[aria-label='Pairs of columns'] .points").inner_text().replace("\u2212", "-")
+    explained = model.explain(row)
+    at = next(k for k, name in enumerate(explained.columns) if str(name).startswith("soil \u00d7 light"))
+    parts = explained.contributions[0, :, at]
+    assert float(shown) == pytest.approx(parts[1] - parts[0], abs=6e-3)
+    assert "soil \u00d7 light" in page.locator("#columns details").first.inner_text()
+
+
 @pytest.mark.parametrize("name", MODELS)
 def test_estimators(scripts, name):
     model, X = MODELS[name]

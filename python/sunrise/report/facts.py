@@ -28,6 +28,7 @@ NO_QUALITY = (
 
 def model_facts(model: FittedModel, score: LooScore | None) -> dict[str, Any]:
     """Return the facts of a fitted model as numbers, strings, lists and dicts."""
+    model = model.columns_alone  # interactions have no distribution of their own
     bits, without_bits = information(model)
     rows = dict(zip(model.stats.classes.tolist(), model.stats.rows.tolist(), strict=True))
     ranges = column_ranges(model)

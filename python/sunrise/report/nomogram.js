@@ -44,6 +44,7 @@ class Nomogram {
     this.axis = el("div", { class: "points-axis" });
     this.shown = el("p", { class: "quiet", role: "status" });
     this.more = el("button", { type: "button", onclick: () => { this.limit += STEP; this.list(); } });
+    this.pairs = el("ul", { class: "rows", "aria-label": "Pairs of columns" });
     this.prior = el("div", { class: "row total" });
     this.total = el("div", { class: "row total" });
     const hasCounts = this.model.spec.blocks.some((block) => block.kind === "counts" || block.kind === "polya");
@@ -58,7 +59,9 @@ class Nomogram {
         el("span", {}, this.onlySet, el("label", { for: "only-set" }, " only set values")),
         el("button", { type: "button", onclick: () => this.clear() }, "Clear all"),
         hasCounts ? el("button", { type: "button", onclick: () => this.zeroCounts() }, "Empty counts to 0") : null),
-      this.axis, this.prior, this.items, this.more, this.shown, this.total);
+      this.axis, this.prior, this.items, this.more, this.shown, this.pairs,
+      this.model.pairs.length ? el("p", { class: "quiet" }, `${plural(this.model.pairs.length, "pair")} of columns ${this.model.pairs.length === 1 ? "tells" : "tell"} more `,
+        "together than each alone: a pair has points when both of its values are set.") : null, this.total);
     this.prior.append(el("div", { class: "name" }, "Before any value"), el("div", { class: "field" }));
     this.total.append(el("div", { class: "name" }, "Sum of all points"), el("div", { class: "field" }));
     for (const own of [this.prior, this.total]) {
@@ -180,10 +183,32 @@ class Nomogram {
     this.result = result;
     this.resolve(result.p);
     for (const [j, row] of this.rows) row.drawPoints(this.points(result.parts.subarray(j * model.n, (j + 1) * model.n)));
+    this.drawPairs(result);
     const prior = this.points(result.prior), total = this.points(result.score);
     drawBar(this, this.prior, prior);
     this.drawTotal(total);
     this.drawBars(result);
+  }
+
+  // The pairs whose two values are set, those with the most points first.
+  drawPairs({ parts }) {
+    const { model } = this, found = [];
+    for (const pair of model.pairs) {
+      const [a, b] = pair.columns;
+      if (this.values[a] === null || this.values[b] === null) continue;
+      found.push([pair, this.points(parts.subarray(pair.term * model.n, (pair.term + 1) * model.n))]);
+    }
+    found.sort((a, b) => Math.abs(b[1]) - Math.abs(a[1]));
+    this.pairs.replaceChildren(...found.slice(0, STEP).map(([{ columns }, points]) => {
+      const names = columns.map((j) => cut(model.columns[j].name, 24)), values = columns.map((j) => cut(String(this.values[j]), 24));
+      const row = el("li", { class: "row set" }, el("div", { class: "name" }, names.join(" \u00d7 "), el("span", { class: "sub" }, "beyond each alone")),
+        el("div", { class: "field" }, values.join(" and ")));
+      row.picture = el("div", { class: "axis" });
+      row.output = el("span", { class: "points" });
+      row.append(row.picture, row.output);
+      drawBar(this, row, points);
+      return row;
+    }));
   }
 
   drawTotal(total) {

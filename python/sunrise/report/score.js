@@ -195,6 +195,17 @@ const KINDS = {
       if (x !== null) out.addAll(j, block.scores[countAtMost(block.edges, Number(x))]);
     },
   },
+  pair: {
+    prepare(block) {
+      block.scores = block.scores.map((row) => row.map(numbers));
+      for (const side of [block.first, block.second])
+        if (side.levels) side.place = new Map(side.levels.map((name, k) => [name, k]));
+    },
+    score(block, values, out) {
+      const [a, b] = block.columns, first = placeIn(block.first, values[a]), second = placeIn(block.second, values[b]);
+      if (first !== undefined && second !== undefined) out.addAll(block.term, block.scores[first][second]);
+    },
+  },
   curve: {
     prepare(block) {
       block.scale.lower = plainNumber(block.scale.lower);
@@ -247,6 +258,12 @@ const KINDS = {
     },
   },
 };
+
+// The place of a value among the levels or bins of one side of a pair; undefined if it is missing or unknown.
+function placeIn(side, value) {
+  if (value === null || value === undefined) return undefined;
+  return side.edges ? countAtMost(side.edges, Number(value)) : side.place.get(levelName(value));
+}
 
 function addWeight(out, j, c, weight, feature, infinite, factor) {
   if (Number.isFinite(weight)) out.add(j, c, factor * weight * feature);
@@ -329,6 +346,9 @@ class Model {
     this.logPrior = spec.log_prior.map(plainNumber);
     this.plainLogPrior = spec.log_prior_without_offsets && spec.log_prior_without_offsets.map(plainNumber);
     this.classLogPrior = spec.log_class_prior.map(plainNumber);
+    // A pair of columns is a term of its own, after those of the columns.
+    this.pairs = [];
+    this.terms = spec.columns.length;
     this.blockOf = new Array(spec.columns.length).fill(null);
     this.placeOf = new Array(spec.columns.length).fill(0);
     for (const block of spec.blocks) {
@@ -339,13 +359,16 @@ class Model {
         block.cells.highest = plainNumber(block.cells.highest);
       }
       KINDS[block.kind].prepare(block);
-      block.columns.forEach((j, at) => { this.blockOf[j] = block; this.placeOf[j] = at; });
+      if (block.kind === "pair") {
+        block.term = this.terms++;
+        this.pairs.push(block);
+      } else block.columns.forEach((j, at) => { this.blockOf[j] = block; this.placeOf[j] = at; });
     }
   }
 
-  // The parts of the score: contributions of the columns (column x class), probabilities and the scores behind them.
+  // The parts of the score: contributions of columns and pairs (term x class), probabilities and the scores behind them.
   score(values) {
-    const n = this.n, parts = new Float64Array(this.columns.length * n);
+    const n = this.n, parts = new Float64Array(this.terms * n);
     const total = new Float64Array(n), excluded = new Float64Array(n), excludes = new Map();
     const out = {
       n,
