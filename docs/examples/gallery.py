@@ -10,12 +10,15 @@ from __future__ import annotations
 import gzip
 import json
 import sys
+from io import BytesIO
 from pathlib import Path
 
 import matplotlib
 
 matplotlib.use("Agg")
+import pandas as pd
 import sunrise as sr
+from PIL import Image
 from sklearn.datasets import load_digits
 from sunrise.datasets import load_heart_disease
 
@@ -28,6 +31,27 @@ def waterfall():
     heart = load_heart_disease("pandas").frame
     model = sr.NaiveBayes().fit(heart, "disease")
     return model.explain(heart.head(2)).plot(row=1)
+
+
+def densities():
+    """The fitted distributions of six columns over the data."""
+    heart = load_heart_disease("pandas").frame
+    model = sr.NaiveBayes().fit(heart, "disease")
+    columns = ["age", "max_heart_rate", "blood_pressure", "chest_pain", "exercise_angina", "vessels"]
+    return sr.plots.DensityDisplay.from_estimator(model, heart, "disease", columns=columns)
+
+
+def long_tails():
+    """Lengths of runs of capital letters in e-mails, on logarithmic axes."""
+    mails = pd.read_csv(DATA / "tables" / "spambase.csv.gz")
+    columns = ["capital_run_length_average", "capital_run_length_longest"]
+    mails = (
+        mails[columns]
+        .rename(columns=lambda name: name.removeprefix("capital_run_length_"))
+        .assign(mail=mails["class"].map({0: "other", 1: "spam"}))
+    )
+    model = sr.NaiveBayes().fit(mails, "mail")
+    return sr.plots.DensityDisplay.from_estimator(model, mails, "mail")
 
 
 def reliability():
@@ -90,6 +114,8 @@ PICTURES = {
     "waterfall": waterfall,
     "nomogram": nomogram,
     "notes": notes,
+    "densities": densities,
+    "long-tails": long_tails,
     "reliability": reliability,
     "confusion": confusion,
     "words": words,
@@ -104,8 +130,12 @@ def main(folder=IMAGES):
     for name, draw in PICTURES.items():
         figure = draw().figure_
         paths.append(Path(folder) / f"plots-{name}.png")
-        figure.savefig(paths[-1], dpi=80, facecolor="white")
+        pixels = BytesIO()
+        figure.savefig(pixels, dpi=80, facecolor="white")
         matplotlib.pyplot.close(figure)
+        # 64 colours are enough, and the files stay small.
+        image = Image.open(pixels).convert("RGB").quantize(64, dither=Image.Dither.NONE)
+        image.save(paths[-1], optimize=True)
     return paths
 
 

@@ -8,6 +8,7 @@ import matplotlib
 import numpy as np
 import pandas as pd
 import pytest
+import sunrise as sr
 from scipy import sparse, stats
 from sunrise import (
     BernoulliNB,
@@ -110,7 +111,9 @@ def test_axes_may_be_given(fitted):
     figure, axes = plt.subplots(1, 2)
     display = DensityDisplay.from_estimator(model, X, y, columns=["wind", "hair"], ax=axes)
     assert display.figure_ is figure and display.axes_.tolist() == axes.tolist()
-    assert [t.get_text() for t in axes[0].get_legend().get_texts()] == ["a", "b"]
+    assert [t.get_text() for t in axes[0].get_legend().get_texts()] == [
+        *("a", "b", "shading: data", "line: model")
+    ]
     with pytest.raises(ValueError, match="ax has 1 axes for 2 columns"):
         display.plot(ax=axes[0])
     assert display.plot().figure_ is not figure
@@ -198,3 +201,90 @@ def test_columns_may_be_named_by_their_places_and_not_be_none():
     assert len(DensityDisplay.from_estimator(model, X, y, columns=[2, 0]).panels) == 2
     with pytest.raises(ValueError, match="columns is empty"):
         DensityDisplay.from_estimator(model, X, y, columns=[])
+
+
+def log_rows():
+    rng = np.random.default_rng(6)
+    k = np.arange(900) % 2
+    income = np.exp(rng.normal(8 + 0.5 * k, 1.1))
+    visits = np.floor(np.exp(rng.normal(3, 1.2, 900))) + 1
+    return {"income": income, "visits": visits, "even": rng.normal(50, 5, 900)}, k
+
+
+def test_positive_numbers_with_a_long_tail_have_a_log_axis_on_which_areas_are_probabilities():
+    X, y = log_rows()
+    families = {"income": "lognormal", "visits": "lognormal", "even": "lognormal"}
+    display = DensityDisplay.from_estimator(NaiveBayes(families, calibrate=None).fit(X, y), X, y)
+    assert [panel.log for panel in display.panels] == [True, True, False]
+    assert [axis.get_xscale() for axis in display.axes_] == ["log", "log", "linear"]
+    income, visits = display.panels[:2]
+    np.testing.assert_allclose(np.trapezoid(income.fitted, np.log10(income.at), axis=1), 1.0, atol=0.02)
+    for panel in (income, visits):
+        np.testing.assert_allclose((panel.data * np.diff(np.log10(panel.edges))).sum(axis=1), 1.0)
+    # The density of log10 x of a log-normal is a normal one.
+    mean, sd = np.log10(X["income"][y == 0]).mean(), np.log10(X["income"][y == 0]).std()
+    np.testing.assert_allclose(income.fitted[0], stats.norm(mean, sd).pdf(np.log10(income.at)), atol=0.02)
+    zeros = {**X, "income": np.where(X["income"] < 200, 0.0, X["income"])}
+    model = NaiveBayes({**families, "income": "gaussian"}, calibrate=None).fit(zeros, y)
+    assert not DensityDisplay.from_estimator(model, zeros, y, columns=["income"]).panels[0].log
+
+
+@pytest.mark.parametrize("family", ["gaussian", "kernel", "poisson", "lognormal", "binned"])
+def test_bins_of_whole_numbers_lie_between_them_and_hold_equally_many(family):
+    x = np.concatenate([np.arange(3, 211), np.arange(3, 211)])
+    y = np.repeat([0, 1], 208)
+    panel = DensityDisplay.from_estimator(
+        NaiveBayes(family, calibrate=None).fit({"x": x}, y), {"x": x}, y
+    ).panels[0]
+    assert (panel.edges % 1 == 0.5).all() and len(set(np.diff(panel.edges))) == 1
+    assert panel.edges[0] == 2.5 and panel.edges[-1] >= 210.5
+    # Every number occurs once in each class, so all full bins are equally high.
+    np.testing.assert_allclose(panel.data[:, :-1], 1 / 208)
+    X, y = log_rows()
+    log = DensityDisplay.from_estimator(NaiveBayes("kernel", calibrate=None).fit(X, y), X, y).panels[1]
+    assert log.log and (log.edges % 1 == 0.5).all() and log.edges[0] == 0.5
+    assert (np.diff(log.edges, 2) >= 0).all()  # no bin is smaller than the one before
+
+
+@pytest.mark.parametrize(
+    "family", [sr.Kernel(lower=0), sr.Kernel(lower=0, boundary="log"), "gamma", "exponential"]
+)
+def test_neither_bins_nor_curves_go_below_a_bound(family):
+    x = np.abs(np.random.default_rng(7).normal(size=300)) + 1e-6
+    for cells in (x, np.floor(3 * x) + (not isinstance(family, sr.Kernel)), x + 0.1):
+        if cells.min() == 0 and getattr(family, "boundary", "") == "log":
+            continue
+        y = np.arange(300) % 2
+        model = NaiveBayes({"x": family}, calibrate=None).fit({"x": cells}, y)
+        panel = DensityDisplay.from_estimator(model, {"x": cells}, y).panels[0]
+        assert panel.edges[0] >= 0 and panel.at[0] >= 0
+        assert np.isfinite(panel.fitted).all()
+        np.testing.assert_allclose((panel.data * np.diff(panel.edges)).sum(axis=1), 1.0)
+
+
+def test_shading_ends_with_the_data():
+    x = np.abs(np.random.default_rng(8).normal(size=300))
+    y = np.arange(300) % 2
+    for family in ("gaussian", "kernel", "binned"):
+        panel = DensityDisplay.from_estimator(NaiveBayes(family).fit({"x": x}, y), {"x": x}, y).panels[0]
+        assert (panel.edges[0], panel.edges[-1]) == (x.min(), x.max())
+
+
+def test_pages_have_all_columns_in_order():
+    rng = np.random.default_rng(4)
+    y = rng.integers(0, 2, 100)
+    X = pd.DataFrame({f"c{j}": rng.normal(size=100) for j in range(30)})
+    model = NaiveBayes("gaussian", calibrate=None).fit(X, y)
+    pages = [DensityDisplay.from_estimator(model, X, y, page=page) for page in (0, 1)]
+    assert [panel.name for page in pages for panel in page.panels] == list(X)
+    assert pages[0].n_pages == 2 and pages[0].n_columns == 30
+    assert pages[1].figure_.get_supxlabel() == "6 of 30 columns"
+    with pytest.raises(ValueError, match="page is 2; the 30 columns have pages from 0 to 1"):
+        DensityDisplay.from_estimator(model, X, y, page=2)
+
+
+def test_the_legend_says_which_is_data_and_which_is_model(fitted):
+    display = DensityDisplay.from_estimator(*fitted)
+    texts = [text.get_text() for text in display.figure_.legends[0].get_texts()]
+    assert texts == ["a", "b", "shading: data", "line: model"]
+    assert display.ax_ is display.axes_[0]
