@@ -217,3 +217,19 @@ def test_a_table_may_have_any_name(cli, people):
         done = cli("fit", path, "-t", "city", "-o", people.with_name("m.sunrise"), "--json")
         assert done.code == 0, done.err
         assert done.json["score"] == expected
+
+
+def test_the_reliability_of_many_classes_is_pooled_in_tenths(cli, tmp_path):
+    path = tmp_path / "three.csv"
+    rng = np.random.default_rng(3)
+    y = rng.integers(0, 3, 600)
+    path.write_text(
+        "x,y\n" + "".join(f"{v:.3f},{'abc'[k]}\n" for v, k in zip(rng.normal(y, 1.0), y, strict=True))
+    )
+    card = cli("fit", path, "-t", "y", "--json").json
+    groups = card["score"]["reliability"]
+    assert 5 <= len(groups) <= 10
+    assert all(10 * g["predicted"] // 1 == k for k, g in enumerate(groups))
+    assert sum(g["weight"] for g in groups) == pytest.approx(3 * 600)
+    assert sum(g["weight"] * g["observed"] for g in groups) == pytest.approx(600)
+    assert "on 600 unseen rows" in cli("fit", path, "-t", "y").out

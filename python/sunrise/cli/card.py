@@ -48,7 +48,6 @@ def card_of(model: Any, score: Any = None) -> dict[str, Any]:
 
 def quality_values(quality: Any) -> dict[str, Any]:
     """Return a quality as plain values."""
-    groups = quality.reliability()
     return {
         "rows": quality.rows,
         "accuracy": quality.accuracy,
@@ -57,11 +56,26 @@ def quality_values(quality: Any) -> dict[str, Any]:
         "calibration_error": quality.calibration_error,
         "method": quality.method,
         "confusion": quality.confusion.tolist(),
-        "reliability": [
-            {"predicted": p, "observed": o, "weight": w}
-            for p, o, w in zip(*(array.tolist() for array in groups), strict=True)
-        ],
+        "reliability": _reliability(quality),
     }
+
+
+def _reliability(quality: Any) -> list[dict[str, float]]:
+    """Return groups of rows with similar probability of the second of two classes; of more, all classes are pooled.
+
+    Pooled groups are equally wide, because nearly all rows are sure that they do not belong to most of the classes.
+    """
+    if len(quality.confusion) == 2:
+        groups: Any = quality.reliability()
+    else:
+        arrays = (quality.probability, quality.positives, quality.weight)
+        predicted, observed, weight = (a.sum(axis=0).reshape(10, -1).sum(axis=1) for a in arrays)
+        used = weight > 0
+        groups = predicted[used] / weight[used], observed[used] / weight[used], weight[used]
+    return [
+        {"predicted": p, "observed": o, "weight": w}
+        for p, o, w in zip(*(array.tolist() for array in groups), strict=True)
+    ]
 
 
 def plain(value: Any) -> Any:

@@ -98,9 +98,9 @@ def print_score(out: Any, score: dict[str, Any] | None, classes: list[Any]) -> N
     if score is None:
         out.print("no honest score: the model was changed or made without one", markup=False)
         return
-    rows = (
-        f"{score['rows']:,} new rows" if score["method"] == "new rows" else f"unseen rows ({score['method']})"
-    )
+    rows = f"{score['rows']:,} new rows"
+    if score["method"] != "new rows":
+        rows = f"{score['rows']:,} unseen rows ({score['method']})"
     prior = ""
     if "prior_accuracy" in score:
         prior = f"; the class prior alone {score['prior_accuracy']:.3f}, {score['prior_log_loss']:.3f}"
