@@ -82,14 +82,24 @@ def test_ctrl_c_leaves_no_half_file(tmp_path):
     assert target.read_bytes() == b"old" and os.listdir(tmp_path) == ["m.sunrise"]
 
 
-def test_shell_completion_knows_commands_and_options():
-    environment = os.environ | {
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [("fit --ta", "--target"), ("ev", "evaluate"), ("fit people.csv --target ci", "city")],
+)
+def test_shell_completion_knows_commands_options_and_columns(people, words, expected):
+    typed = f"sunrise {words}"
+    own = {
         "_SUNRISE_COMPLETE": "bash_complete",
-        "COMP_WORDS": "sunrise fit --ta",
-        "COMP_CWORD": "2",
+        "COMP_WORDS": typed,
+        "COMP_CWORD": str(len(typed.split()) - 1),
     }
     code = "from sunrise.cli import main; main()"
     done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=False
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        env=os.environ | own,
+        cwd=people.parent,
+        check=False,
     )
-    assert "--target" in done.stdout
+    assert expected in done.stdout and done.stderr == ""

@@ -6,16 +6,28 @@ from typing import Any
 
 import click
 
-from sunrise.cli.options import Reading, data_argument, json_option, model_argument, reading_options
+from sunrise.cli.options import (
+    Reading,
+    column_option,
+    data_argument,
+    json_option,
+    model_argument,
+    reading_options,
+)
 
 
 @click.command()
 @model_argument
 @data_argument
-@click.option(
-    "-t", "--target", metavar="COLUMN", help="The column of labels. Default: that of the training data."
+@column_option(
+    "-t",
+    "--target",
+    help="The column of labels. Default: that of the training data.",
 )
-@click.option("--weight", metavar="COLUMN", help="A column with the weights of the rows.")
+@column_option(
+    "--weight",
+    help="A column with the weights of the rows.",
+)
 @reading_options
 @json_option
 def command(

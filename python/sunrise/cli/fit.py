@@ -11,19 +11,21 @@ from typing import Any
 import click
 
 from sunrise.cli.messages import one_line, say
-from sunrise.cli.options import Reading, data_argument, json_option, pair, reading_options
+from sunrise.cli.options import Reading, column_option, data_argument, json_option, pair, reading_options
 
 
 @click.command()
 @data_argument
-@click.option(
-    "-t", "--target", metavar="COLUMN", help="The column to predict. Texts have their classes by name."
+@column_option(
+    "-t",
+    "--target",
+    help="The column to predict. Texts have their classes by name.",
 )
 @click.option(
     "-o", "--output", type=click.Path(), help="The model file. Default: beside DATA, with .sunrise."
 )
-@click.option("--text", multiple=True, metavar="COLUMN", help="A column of free text.")
-@click.option("--drop", multiple=True, metavar="COLUMN", help="A column to leave out.")
+@column_option("--text", multiple=True, help="A column of free text.")
+@column_option("--drop", multiple=True, help="A column to leave out.")
 @click.option(
     "--family", multiple=True, type=pair("FAMILY"), metavar="COLUMN=FAMILY", help="The family of a column."
 )
@@ -38,7 +40,10 @@ from sunrise.cli.options import Reading, data_argument, json_option, pair, readi
     show_default=True,
     help="How probabilities are calibrated.",
 )
-@click.option("--weight", metavar="COLUMN", help="A column with the weights of the rows.")
+@column_option(
+    "--weight",
+    help="A column with the weights of the rows.",
+)
 @click.option("--no-values", is_flag=True, help="Save no training values of numeric columns.")
 @click.option("--stream", is_flag=True, help="Read in batches, as data above 64 MB are.")
 @click.option(

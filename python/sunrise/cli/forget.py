@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import click
 
-from sunrise.cli.options import Reading, data_argument, json_option, model_argument, reading_options
+from sunrise.cli.options import (
+    Reading,
+    column_option,
+    data_argument,
+    json_option,
+    model_argument,
+    reading_options,
+)
 
 
 @click.command()
@@ -13,8 +20,10 @@ from sunrise.cli.options import Reading, data_argument, json_option, model_argum
 @click.option(
     "-o", "--output", required=True, type=click.Path(), help="The file of the new model; it may be MODEL."
 )
-@click.option(
-    "-t", "--target", metavar="COLUMN", help="The column of labels. Default: that of the training data."
+@column_option(
+    "-t",
+    "--target",
+    help="The column of labels. Default: that of the training data.",
 )
 @reading_options
 @json_option

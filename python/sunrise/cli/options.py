@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import wraps
@@ -38,6 +39,29 @@ def pair(what: str, choices: tuple[str, ...] = ()) -> Callable[[str], tuple[str,
         return column, right
 
     return read
+
+
+def complete_column(ctx: click.Context, _: Any, incomplete: str) -> list[str]:
+    """Return the columns of a CSV or TSV file whose names begin like this, for shell completion: reads one line."""
+    import csv
+    import gzip
+
+    found: list[str] = []
+    # While an option waits for its value, click has not parsed the arguments yet.
+    for path in filter(os.path.isfile, os.environ.get("COMP_WORDS", "").split()):
+        try:
+            with gzip.open(path, "rt") if path.endswith(".gz") else open(path) as file:
+                line = file.readline(1 << 16)
+        except (OSError, ValueError):
+            continue
+        delimiter = max(",;\t|", key=line.count)
+        found += next(csv.reader([line], delimiter=delimiter), [])
+    return [name for name in dict.fromkeys(found) if name.startswith(incomplete)]
+
+
+def column_option(*names: str, **settings: Any) -> Callable[..., Any]:
+    """Return an option that names a column of the data."""
+    return click.option(*names, metavar="COLUMN", shell_complete=complete_column, **settings)
 
 
 def reading_options(command: Callable[..., Any]) -> Callable[..., Any]:

@@ -6,15 +6,24 @@ from typing import Any
 
 import click
 
-from sunrise.cli.options import Reading, data_argument, json_option, model_argument, reading_options
+from sunrise.cli.options import (
+    Reading,
+    column_option,
+    data_argument,
+    json_option,
+    model_argument,
+    reading_options,
+)
 
 
 @click.command()
 @model_argument
 @data_argument
 @click.option("-o", "--output", type=click.Path(), help="Write to a file; its ending tells the format.")
-@click.option(
-    "--keep", multiple=True, metavar="COLUMN", help="A column of DATA to write beside the predictions."
+@column_option(
+    "--keep",
+    multiple=True,
+    help="A column of DATA to write beside the predictions.",
 )
 @click.option("--classes-only", is_flag=True, help="Write the predicted classes without probabilities.")
 @reading_options
