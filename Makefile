@@ -42,7 +42,7 @@ docs: $(VENV)/.test  # the code, the numbers and the links of README and docs
 	$(PYTEST) tests/test_docs.py tests/test_examples.py tests/test_site.py
 
 site: $(VENV)/.test  # the documentation as a web site with search, in site/
-	$(BIN)/python -m sphinx -W --keep-going -q -d site/.doctrees docs site
+	$(BIN)/python -m sphinx -W -E --keep-going -q -d site/.doctrees docs site
 	@echo "Open site/index.html"
 
 OLDEST := .venv-oldest
