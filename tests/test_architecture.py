@@ -27,16 +27,16 @@ ORDER = {
     "data": "errors levels profile weights column join findings blocks columns types frame rows row_hash write align "
     "labels kept_rows",
     "text": "alphabet texts vocabulary counter hashed",
-    "engines": "array_words array native_weights pieces native",
+    "engines": "array_words array native_weights native_words pieces native",
     "families": "left_out counts_left_out documents_left_out cells record_cells readers text_reader pair_reader "
     "capabilities base kept_values smoothing priors pseudo_row categorical binned bernoulli beta exponential "
     "gamma gaussian geometric kernel laplace lognormal multinomial negative_binomial poisson vonmises "
     "zero_inflated_poisson complement odds dirichlet_multinomial joint text",
-    "model": "settings choice given_families interaction schema calibration_weights class_prior accumulate record "
-    "fitted compression suppression encode_rows score",
+    "model": "settings choice given_families interaction schema word_weights calibration_weights class_prior "
+    "accumulate record fitted compression suppression encode_rows score",
     "inference": "quality scores left_out_blocks leave_one_out held_out folds optimise score_blocks column_weights "
-    "temperature calibration em_report em decisions evidence_sd comparison explain intervals linear_form "
-    "posteriors sampling",
+    "temperature calibration word_weights word_choice em_report em decisions evidence_sd comparison explain "
+    "intervals linear_form posteriors sampling",
     "selection": "rules density distinct row_scores decide by_score choose waking duplicates mutual_information pairs",
     "store": "errors container packing classes values files state inspect accumulator",
     "export": "refusals curves description shapes json_text sql_dialects sql_functions sql_tables sql_blocks sql_query "

@@ -308,4 +308,29 @@ def log_odds_left_out(
     out: Floats,
     threads: int,
 ) -> Floats: ...
+def log_odds_left_out_bands(
+    rows: Cells,
+    y: Codes,
+    w: Floats | None,
+    x: Floats,
+    alpha: float,
+    log_odds: Floats,
+    of_column: NDArray[np.uint8],
+    count: int,
+    out: Floats,
+    threads: int,
+) -> Floats: ...
+def fit_word_weights(
+    indptr: Integers,
+    indices: Codes,
+    data: NDArray[np.float32],
+    offsets: Floats,
+    y: Codes,
+    weight: Floats,
+    start: NDArray[np.float32],
+    penalty: float,
+    tolerance: float,
+    steps: int,
+    threads: int,
+) -> tuple[NDArray[np.float32], float]: ...
 def normalise(scores: Floats, fallback: Floats, output: Output) -> int: ...

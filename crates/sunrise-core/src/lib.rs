@@ -38,6 +38,7 @@ pub mod summary;
 pub mod sums;
 pub mod table;
 pub mod text;
+pub mod word_weights;
 
 /// Runs `f` compiled for the widest vectors this processor has.
 #[inline(always)]

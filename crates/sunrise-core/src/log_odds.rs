@@ -1,4 +1,7 @@
 //! Log odds: the log ratio of the share of a column in a class to its share in all other classes together.
+//!
+//! This file is long because the scores without a row share the tables and series of the log odds, and are tested with
+//! them.
 
 use crate::cells::Cell;
 use crate::csr::{Csr, Index};
@@ -146,9 +149,20 @@ pub fn log_odds(counts: ClassCounts, out: &mut [f64], threads: usize) -> Result<
     })
 }
 
-/// Scores of rows by log odds after their own counts are subtracted, rows x classes.
+/// Parts of the scores: each column belongs to one of `count` bands, whose scores are summed apart.
 ///
-/// The subtraction changes the counts of the own class, and for every other class the counts of its others. Scores are
+/// A column whose band is not below `count` is subtracted with the row, but not scored.
+#[derive(Clone, Copy, Debug)]
+pub struct Bands<'a> {
+    /// The band of every column.
+    pub of_column: &'a [u8],
+    #[allow(missing_docs)]
+    pub count: usize,
+}
+
+/// Scores of rows by log odds after their own counts are subtracted, rows x bands x classes.
+///
+/// Without bands the scores are rows x classes. The subtraction changes the counts of the own class, and for every other class the counts of its others. Scores are
 /// infinite if a count would become negative. Rows must be canonical; `odds` is the result of [`log_odds`], and `out` is
 /// scratch memory for one more row and one more group of classes.
 pub fn left_out_scores<T: Cell, I: Index>(
@@ -156,6 +170,7 @@ pub fn left_out_scores<T: Cell, I: Index>(
     rows: Rows,
     counts: ClassCounts,
     odds: &[f64],
+    bands: Option<Bands>,
     out: &mut [f64],
     threads: usize,
 ) -> Result<Vec<f64>, Fault> {
@@ -165,11 +180,16 @@ pub fn left_out_scores<T: Cell, I: Index>(
     if columns != x.columns() || rows.classes != counts.classes || odds.len() != columns * others.width {
         return Err(Fault::shape("the rows do not have the columns and classes of the counts"));
     }
-    let mut scores = vec![0.0; cells(x.rows(), counts.classes)?];
+    if bands.is_some_and(|bands| bands.of_column.len() != columns || bands.count == 0) {
+        return Err(Fault::shape("the bands are not one for each column"));
+    }
+    let width = cells(counts.classes, bands.map_or(1, |bands| bands.count))?;
+    afford(x.rows(), width)?;
+    let mut scores = vec![0.0; cells(x.rows(), width)?];
     let mut tasks = Vec::new();
     let mut out = &mut scores[..];
     for piece in pieces(x.rows(), 64, 64) {
-        let (part, behind) = out.split_at_mut(piece.len() * counts.classes);
+        let (part, behind) = out.split_at_mut(piece.len() * width);
         out = behind;
         tasks.push((piece, part));
     }
@@ -178,14 +198,38 @@ pub fn left_out_scores<T: Cell, I: Index>(
             #[inline(always)]
             || {
                 let mut row = Row::new(others.width);
-                for (r, score) in piece.zip(out.chunks_exact_mut(counts.classes)) {
+                let mut parts: Vec<Vec<(usize, f64)>> = vec![Vec::new(); bands.map_or(0, |bands| bands.count + 1)];
+                for (r, score) in piece.zip(out.chunks_exact_mut(width)) {
                     let (indices, values) = x.canonical_row(r)?;
                     let picks = indices.iter().zip(values).map(|(j, value)| (j.at(), value.number()));
-                    row.plain.fill(0.0);
-                    gather::add(odds, picks.clone(), &mut row.plain);
-                    match rows.class(r) {
-                        Some((y, w)) => others.score(counts, picks, y, w, &mut row, score),
-                        None => score.copy_from_slice(&row.plain[..counts.classes]),
+                    let class = rows.class(r);
+                    if let Some((y, w)) = class {
+                        let length = picks.clone().fold(0.0, |sum, (_, a)| sum + a);
+                        others.without(y, w * length, &mut row.shifts);
+                    }
+                    let Some(bands) = bands else {
+                        others.score(counts, odds, picks, class, &mut row, score);
+                        continue;
+                    };
+                    parts.iter_mut().for_each(Vec::clear);
+                    for (j, a) in picks {
+                        let band = usize::from(bands.of_column[j]);
+                        // A row that is not subtracted knows all columns.
+                        let known = if class.is_none() && band >= bands.count { 0 } else { band };
+                        parts[known.min(bands.count)].push((j, a));
+                    }
+                    let mut enough = true;
+                    for (part, score) in parts.iter().zip(score.chunks_exact_mut(counts.classes)) {
+                        if !part.is_empty() {
+                            enough &= others.score(counts, odds, part.iter().copied(), class, &mut row, score);
+                        }
+                    }
+                    if let Some((y, w)) = class {
+                        let mine = &counts.x[y * columns..];
+                        enough &= parts[bands.count].iter().all(|&(j, a)| mine[j] - w * a >= -1e-9 * mine[j]);
+                    }
+                    if !enough {
+                        score.fill(f64::INFINITY);
                     }
                 }
                 Ok(())
@@ -229,6 +273,8 @@ struct Taken {
 /// that is the same for all.
 struct Row {
     plain: Vec<f64>,
+    /// Change of the log total of each class's others (of the own class itself) without the row.
+    shifts: Vec<f64>,
     by_class: Vec<f64>,
     same: f64,
     /// The cells, by the series that their logarithms need.
@@ -238,7 +284,7 @@ struct Row {
 impl Row {
     fn new(width: usize) -> Self {
         let cells = Default::default();
-        Row { plain: vec![0.0; width], by_class: vec![0.0; width], same: 0.0, cells }
+        Row { plain: vec![0.0; width], shifts: vec![0.0; width], by_class: vec![0.0; width], same: 0.0, cells }
     }
 
     /// Adds a log(1 - taken / others) for every class, for the cells of one series.
@@ -297,19 +343,34 @@ impl<'a> Others<'a> {
         &self.table[column * self.stride..][..self.width]
     }
 
-    /// The scores of all classes without a row of class y and weight w.
+    /// Writes the changes of the log totals without a row of class y that has this mass.
+    #[inline(always)]
+    fn without(&self, y: usize, mass: f64, shifts: &mut [f64]) {
+        for (shift, rest) in shifts.iter_mut().zip(&self.rest_total) {
+            *shift = (-mass / rest).ln_1p();
+        }
+        shifts[y] = (-mass / self.total[y]).ln_1p();
+    }
+
+    /// Writes the scores of all classes without a row of a class and weight; false if it was never fitted.
     ///
     /// Cells are sorted by their series first: a loop without branches has many cache misses under way.
     #[inline(always)]
     fn score(
         &self,
         counts: ClassCounts,
-        picks: impl Iterator<Item = (usize, f64)>,
-        y: usize,
-        w: f64,
+        odds: &[f64],
+        picks: impl Iterator<Item = (usize, f64)> + Clone,
+        class: Option<(usize, f64)>,
         row: &mut Row,
         score: &mut [f64],
-    ) {
+    ) -> bool {
+        row.plain.fill(0.0);
+        gather::add(odds, picks.clone(), &mut row.plain);
+        let Some((y, w)) = class else {
+            score.copy_from_slice(&row.plain[..counts.classes]);
+            return true;
+        };
         let mine = &counts.x[y * (counts.x.len() / counts.classes)..];
         row.cells.iter_mut().for_each(Vec::clear);
         let mut touched = 0.0;
@@ -339,15 +400,15 @@ impl<'a> Others<'a> {
         row.add_series(1, self, series);
         row.add_series(2, self, long_series);
         row.add_logarithms(3, self);
-        let all = w * length;
-        let parts = row.plain.iter().zip(&row.by_class).zip(&self.rest_total);
-        for (to, ((plain, sum), rest)) in score.iter_mut().zip(parts) {
-            *to = plain + (length * (-all / rest).ln_1p() - (sum + row.same));
+        let parts = row.plain.iter().zip(&row.by_class).zip(&row.shifts);
+        for (to, ((plain, sum), shift)) in score.iter_mut().zip(parts) {
+            *to = plain + (length * shift - (sum + row.same));
         }
-        score[y] = row.plain[y] + (own - length * (-all / self.total[y]).ln_1p());
+        score[y] = row.plain[y] + (own - length * row.shifts[y]);
         if !enough {
             score.fill(f64::INFINITY);
         }
+        enough
     }
 }
 
@@ -441,7 +502,10 @@ mod tests {
             let mut by_column = vec![f64::NAN; 7 * classes.div_ceil(GROUP) * GROUP];
             log_odds(counts, &mut by_column, threads).unwrap();
             let labelled = Rows::new(&y, None, classes).unwrap();
-            let found = left_out_scores(&csr, labelled, counts, &by_column, &mut vec![f64::NAN; 200], threads).unwrap();
+            let found = left_out_scores(&csr, labelled, counts, &by_column, None, &mut vec![f64::NAN; 200], threads).unwrap();
+            let of_column = [0, 1, 7, 0, 1, 1, 0];
+            let bands = Some(Bands { of_column: &of_column, count: 2 });
+            let apart = left_out_scores(&csr, labelled, counts, &by_column, bands, &mut vec![f64::NAN; 200], threads).unwrap();
             for (r, (row, c)) in table.iter().enumerate() {
                 let mut rest = x.clone();
                 row.iter().enumerate().for_each(|(j, &n)| rest[*c as usize][j] -= f64::from(n));
@@ -449,6 +513,12 @@ mod tests {
                     let wanted: f64 =
                         row.iter().enumerate().map(|(j, &n)| f64::from(n) * expected_log_odds(&rest, 0.3, k, j)).sum();
                     prop_assert!((found[r * classes + k] - wanted).abs() < 1e-11 * (1.0 + wanted.abs()));
+                    for band in 0..2 {
+                        let wanted: f64 = row.iter().enumerate().filter(|(j, _)| of_column[*j] == band)
+                            .map(|(j, &n)| f64::from(n) * expected_log_odds(&rest, 0.3, k, j)).sum();
+                        let found = apart[(r * 2 + usize::from(band)) * classes + k];
+                        prop_assert!((found - wanted).abs() < 1e-11 * (1.0 + wanted.abs()));
+                    }
                 }
             }
         }
@@ -473,7 +543,7 @@ mod tests {
         let mut table = [0.0; 8];
         log_odds(counts, &mut table, 1).unwrap();
         let found =
-            left_out_scores(&csr, Rows::new(&[0], None, 2).unwrap(), counts, &table, &mut [0.0; 24], 1)
+            left_out_scores(&csr, Rows::new(&[0], None, 2).unwrap(), counts, &table, None, &mut [0.0; 24], 1)
                 .unwrap();
         assert!(found.iter().all(|x| x.is_infinite()));
         assert!(log_odds(ClassCounts { x: &[1.0], classes: 0, alpha: 1.0 }, &mut [], 1).is_err());

@@ -3,11 +3,12 @@
 use crate::cells::{slice, Cells, Reading};
 use crate::weights::Matrix;
 use crate::{raise, Floats};
-use numpy::{IntoPyArray, PyReadonlyArray1};
+use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use sunrise_core::leave_one_out::{own_class_scores, Removal};
 use sunrise_core::loss::{self, CalibrationRows};
 use sunrise_core::pairs::{slopes, JudgedRows, PairRows};
+use sunrise_core::word_weights::{fit, Limits, WordRows};
 
 /// The score of every row for its own class after the row is subtracted; NaN if that leaves no variance.
 #[pyfunction]
@@ -126,4 +127,38 @@ pub fn pair_slopes<'py>(
     let (first, second) =
         py.detach(|| slopes(&counted, judged, &pairs, n_folds, n_classes, threads)).map_err(raise)?;
     Ok((first.into_pyarray(py), second.into_pyarray(py)))
+}
+
+/// Weights of words that minimise the log loss of documents on top of given scores, and the loss.
+///
+/// They are words x classes, or words x 1 for two classes: the score of the second class against the first.
+#[pyfunction]
+#[allow(clippy::too_many_arguments)]
+pub fn fit_word_weights<'py>(
+    py: Python<'py>,
+    indptr: PyReadonlyArray1<'py, i64>,
+    indices: PyReadonlyArray1<'py, i32>,
+    data: PyReadonlyArray1<'py, f32>,
+    offsets: PyReadonlyArray2<'py, f64>,
+    y: PyReadonlyArray1<'py, i32>,
+    weight: PyReadonlyArray1<'py, f64>,
+    start: PyReadonlyArray2<'py, f32>,
+    penalty: f64,
+    tolerance: f64,
+    steps: usize,
+    threads: usize,
+) -> PyResult<(Bound<'py, PyArray1<f32>>, f64)> {
+    let rows = WordRows {
+        indptr: slice(&indptr)?,
+        indices: slice(&indices)?,
+        data: slice(&data)?,
+        offsets: slice(&offsets)?,
+        y: slice(&y)?,
+        weight: slice(&weight)?,
+        classes: offsets.shape()[1],
+        words: start.shape()[0],
+    };
+    let (mut v, limits) = (slice(&start)?.to_vec(), Limits { penalty, tolerance, steps });
+    let loss = py.detach(|| fit(rows, limits, &mut v, threads)).map_err(raise)?;
+    Ok((v.into_pyarray(py), loss))
 }

@@ -116,6 +116,8 @@ fn _native(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(log_odds::count_documents, m)?)?;
     m.add_function(wrap_pyfunction!(log_odds::log_odds, m)?)?;
     m.add_function(wrap_pyfunction!(log_odds::log_odds_left_out, m)?)?;
+    m.add_function(wrap_pyfunction!(log_odds::log_odds_left_out_bands, m)?)?;
+    m.add_function(wrap_pyfunction!(calibration::fit_word_weights, m)?)?;
     m.add_class::<weights::DenseWeights>()?;
     m.add_class::<weights::SparseWeights>()?;
     m.add_class::<weights::LevelScores>()?;

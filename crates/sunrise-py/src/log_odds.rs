@@ -6,7 +6,7 @@ use numpy::{IntoPyArray, PyReadonlyArray1, PyReadonlyArray2, PyReadwriteArray2, 
 use pyo3::prelude::*;
 use sunrise_core::cells::Reading;
 use sunrise_core::fault::Fault;
-use sunrise_core::log_odds::{self as core, ClassCounts};
+use sunrise_core::log_odds::{self as core, Bands, ClassCounts};
 use sunrise_core::rows::Rows;
 use sunrise_core::text::documents::documents as count_documents_of;
 
@@ -56,7 +56,37 @@ pub fn log_odds_left_out<'py>(
     let out = slice_mut(&mut out)?;
     let scores = dispatch!(&rows, Reading::REAL, py,
         _dense => Err(dense()),
-        sparse => core::left_out_scores(&sparse, labelled, counts, log_odds, out, threads));
+        sparse => core::left_out_scores(&sparse, labelled, counts, log_odds, None, out, threads));
+    Ok(scores.map_err(raise)?.into_pyarray(py))
+}
+
+/// The same with the scores of bands of columns apart, rows x bands x classes.
+///
+/// A column whose band is not below `count` is subtracted, but not scored.
+#[pyfunction]
+#[allow(clippy::too_many_arguments)]
+pub fn log_odds_left_out_bands<'py>(
+    py: Python<'py>,
+    rows: Cells<'py>,
+    y: PyReadonlyArray1<'py, i32>,
+    w: Option<PyReadonlyArray1<'py, f64>>,
+    x: PyReadonlyArray2<'py, f64>,
+    alpha: f64,
+    log_odds: PyReadonlyArray2<'py, f64>,
+    of_column: PyReadonlyArray1<'py, u8>,
+    count: usize,
+    mut out: PyReadwriteArray2<'py, f64>,
+    threads: usize,
+) -> PyResult<Floats<'py>> {
+    let (y, w) = (slice(&y)?, w.as_ref().map(slice).transpose()?);
+    let counts = counts(&x, alpha)?;
+    let labelled = Rows::new(y, w, counts.classes).map_err(raise)?;
+    let (log_odds, of_column) = (slice(&log_odds)?, slice(&of_column)?);
+    let bands = Some(Bands { of_column, count });
+    let out = slice_mut(&mut out)?;
+    let scores = dispatch!(&rows, Reading::REAL, py,
+        _dense => Err(dense()),
+        sparse => core::left_out_scores(&sparse, labelled, counts, log_odds, bands, out, threads));
     Ok(scores.map_err(raise)?.into_pyarray(py))
 }
 

@@ -15,7 +15,14 @@ from numpy.typing import NDArray
 from sunrise import _native
 from sunrise._common.arrays import Codes, Floats, Integers
 from sunrise.data.blocks import Batch, Block
-from sunrise.engines.array_words import documents, membership, odds, odds_left_out
+from sunrise.engines.array_words import (
+    documents,
+    membership,
+    odds,
+    odds_left_out,
+    odds_left_out_bands,
+    word_weights,
+)
 from sunrise.forms.base import Form
 from sunrise.forms.removal import Removal
 from sunrise.numerics.polya import counts_of_counts
@@ -27,7 +34,7 @@ from sunrise.statistics.sums import Sums
 from sunrise.statistics.support import Support
 from sunrise.statistics.terms import COUNT, LEVEL, VALUE, X2, Term, X
 
-__all__ = ["documents", "odds", "odds_left_out"]
+__all__ = ["documents", "odds", "odds_left_out", "odds_left_out_bands", "word_weights"]
 
 
 def read(block: Block, support: Support, rows: Any = slice(None)) -> Floats:

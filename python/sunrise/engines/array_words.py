@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sunrise._common.arrays import Codes, Floats, Integers
 from sunrise.data.blocks import SparseBlock
@@ -56,3 +57,80 @@ def odds_left_out(
         if (remaining < -1e-9 * x[y[i]]).any():
             scores[i] = np.inf
     return scores
+
+
+def odds_left_out_bands(
+    block: SparseBlock,
+    y: Codes,
+    w: Floats,
+    x: Floats,
+    alpha: float,
+    log_odds: Floats,
+    bands: NDArray[np.uint8],
+    n_bands: int,
+    threads: int,
+) -> Floats:
+    """Return the scores of `odds_left_out` as sums over bands of columns, rows x bands x classes.
+
+    A column whose band is not below `n_bands` is subtracted, but not scored. Rows of weight 0 know all columns.
+    """
+    scores = np.zeros((len(y), n_bands, len(x)))
+    others, total, smooth = complement_sum(x), x.sum(axis=1), alpha * x.shape[1]
+    total_of_others = complement_sum(total[:, None])[:, 0]
+    for i in range(len(y)):
+        cells = slice(block.indptr[i], block.indptr[i + 1])
+        j, a = block.indices[cells], block.data[cells]
+        taken, own = w[i] * a, np.arange(len(x)) == y[i]
+        left = clear_residue(x[:, j] - np.where(own[:, None], taken, 0.0), x[:, j])
+        rest = clear_residue(others[:, j] - np.where(own[:, None], 0.0, taken), others[:, j])
+        shares = np.log(left + alpha) - np.log(total - own * taken.sum() + smooth)[:, None]
+        if len(x) > 1:
+            shares -= np.log(rest + alpha) - np.log(total_of_others - ~own * taken.sum() + smooth)[:, None]
+        band = bands[j] if w[i] > 0 else np.where(bands[j] < n_bands, bands[j], 0)
+        for k in range(n_bands):
+            scores[i, k] = shares[:, band == k] @ a[band == k]
+        if w[i] > 0 and (x[y[i], j] - taken < -1e-9 * x[y[i], j]).any():
+            scores[i] = np.inf
+    return scores
+
+
+def word_weights(
+    block: SparseBlock,
+    offsets: Floats,
+    y: Codes,
+    weight: Floats,
+    start: NDArray[np.float32],
+    penalty: float,
+    tolerance: float,
+    threads: int,
+) -> NDArray[np.float32]:
+    """Return weights of words that minimise the log loss of documents on top of given scores, words x classes.
+
+    With two classes there is one column, the score of the second class against the first. The loss is a sum over
+    documents, plus (penalty / 2) |v|^2; the search ends when a step gains less than `tolerance` of the loss without
+    weights.
+    """
+    from scipy.optimize import minimize  # importing it takes as long as importing all of this package
+
+    matrix, is_own = block.matrix, np.arange(offsets.shape[1]) == y[:, None]
+    transposed = matrix.T.tocsr()
+
+    def loss(v: Floats) -> tuple[float, Floats]:
+        own = matrix @ v.reshape(start.shape)
+        scores = offsets + (np.pad(own, ((0, 0), (1, 0))) if start.shape[1] == 1 else own)
+        scores = scores - scores.max(axis=1, keepdims=True)
+        log_p = scores - np.log(np.exp(scores).sum(axis=1, keepdims=True))
+        slope = (
+            transposed @ (weight[:, None] * (np.exp(log_p) - is_own))[:, offsets.shape[1] - start.shape[1] :]
+        )
+        return float(0.5 * penalty * v @ v - weight @ log_p[is_own]), slope.ravel() + penalty * v
+
+    first = max(loss(np.zeros(start.size))[0], 1e-300)
+    found = minimize(
+        lambda v: tuple(part / first for part in loss(v)),
+        start.astype(np.float64).ravel(),
+        jac=True,
+        method="L-BFGS-B",
+        options={"maxiter": 200, "ftol": tolerance, "gtol": 1e-12},
+    )
+    return np.asarray(found.x.reshape(start.shape), np.float32)

@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 
 from sunrise import _native
 from sunrise._common.arrays import Codes, Floats
-from sunrise._common.threads import threads as threads_for
 from sunrise.data.blocks import Batch, Block, DenseBlock, SparseBlock
 from sunrise.engines import array
-from sunrise.engines.native_weights import MAKE_WEIGHTS, Weights, padded
+from sunrise.engines.native_weights import MAKE_WEIGHTS, Weights
+from sunrise.engines.native_words import documents, odds, odds_left_out, odds_left_out_bands, word_weights
 from sunrise.engines.pieces import score_in_pieces
 from sunrise.forms.base import Form
 from sunrise.forms.removal import Removal
@@ -26,6 +26,8 @@ from sunrise.statistics.moments import Moments
 from sunrise.statistics.sums import Sums
 from sunrise.statistics.support import COUNTS, REAL, Support
 from sunrise.statistics.terms import COUNT, LEVEL, VALUE, X2, Term, X
+
+__all__ = ["documents", "odds", "odds_left_out", "odds_left_out_bands", "word_weights"]
 
 totals = totals_of = _native.class_totals
 loss = _native.log_loss
@@ -235,44 +237,6 @@ def leave_one_out_scores(block: Block, support: Support, y: Codes, removal: Remo
     base, anchor, q, p = (np.ascontiguousarray(part) for part in removal)
     cells, constant = block.native(support.views), base.sum(axis=1)
     return _native.leave_one_out_scores(cells, support, y, constant, base, anchor, q, p, threads)
-
-
-def documents(
-    block: SparseBlock, codes: Codes, weight: Floats, n_classes: int, threads: int
-) -> tuple[NDArray[np.int64], Floats]:
-    """Return the number of documents with each word and the sums of its counts, classes x (1 + words).
-
-    The first column has the number and the weight of all documents.
-    """
-    # NumPy requests huge pages only for np.empty, and these tables are large.
-    shape = n_classes, block.shape[1] + 1
-    n_documents, sums = np.empty(shape, np.int64), np.empty(shape)
-    _native.count_documents(block.native((X,)), codes, weight, n_classes, n_documents, sums, threads)
-    return n_documents, sums
-
-
-def odds(x: Floats, alpha: float) -> Floats:
-    """Return log(smoothed share of a column in a class / share in all other classes), classes x columns.
-
-    The array is in Fortran order.
-    """
-    n_classes, n_columns = x.shape
-    out = np.empty((n_columns, -(-n_classes // _native.GROUP) * _native.GROUP))
-    if n_columns:
-        _native.log_odds(np.ascontiguousarray(x), alpha, out, threads_for(None, x.size))
-    return out[:, :n_classes].T
-
-
-def odds_left_out(
-    block: SparseBlock, y: Codes, w: Floats, x: Floats, alpha: float, log_odds: Floats, threads: int
-) -> Floats:
-    """Return scores of rows by log odds after their own counts are subtracted, rows x classes; inf if never fitted."""
-    cells, table = block.native((X,)), log_odds.T
-    if table.shape[1] % _native.GROUP or not table.flags.c_contiguous:
-        table = padded(table)
-    scratch = np.empty((len(table) + 1, table.shape[1] + _native.GROUP))
-    scores = _native.log_odds_left_out(cells, y, w, np.ascontiguousarray(x), alpha, table, scratch, threads)
-    return scores.reshape(len(y), -1)
 
 
 def log_normalise(scores: Floats, fallback: Floats, output: Any) -> tuple[Floats, int]:

@@ -130,7 +130,7 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
         previous = self.__dict__.get("_model")
         calibration = None if previous is None else previous.calibration
         if calibration is not None:  # it was fitted to the previous statistics
-            calibration = _of_schema(calibration, self._model.schema, schema).mark_stale()
+            calibration = _of_schema(calibration, self._model.schema, schema).mark_stale(stats)
         model = FittedModel(settings, schema, stats, classes, calibration=calibration)
         # Updates may bring words, and so may the rows after the first one of a stream.
         for part in model.parts if previous is None and stats.rows.sum() > 1 else ():

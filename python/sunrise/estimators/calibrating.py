@@ -20,6 +20,7 @@ from sunrise.inference.calibration import Calibrated, Rest, calibrate
 from sunrise.inference.folds import hashes_of_table, weighted_folds
 from sunrise.inference.held_out import HeldOut
 from sunrise.inference.leave_one_out import LeaveOneOut
+from sunrise.inference.word_choice import calibrate_words, can_weight_words
 from sunrise.model.choice import Choice
 from sunrise.model.encode_rows import encode_rows
 from sunrise.model.fitted import FittedModel
@@ -97,6 +98,8 @@ class CalibratingMixin(Estimator):
         kind = self._resolved_kind(left_out, hashes)
         if kind is None and not makes_choices:
             return Calibrated(None, left_out.score(left_out.log_proba()), model)
+        if kind == "words":
+            return calibrate_words(left_out, hashes)
         find_pairs = find_pairs and kind == "columns"
         fold = weighted_folds(hashes, accumulator.codes, accumulator.weight)
 
@@ -151,6 +154,11 @@ class CalibratingMixin(Estimator):
         Equal rows count once: repeats say no more about the weights, and a weight of k is the same as k rows.
         """
         kind = self._calibration_kind()
+        if kind == "words" and not can_weight_words(rows.model):
+            raise ValueError(
+                'calibrate="words" needs a model of one text column whose words are scored one by one: "odds", '
+                '"multinomial", "complement" or "bernoulli", without idf_first. Use calibrate="auto".'
+            )
         if kind != "auto":
             return kind
         if len(rows.model.classes) > MOST_CLASSES:
@@ -158,6 +166,8 @@ class CalibratingMixin(Estimator):
         present = np.flatnonzero(rows.fitted_weight > 0)
         if not any(_has_enough_rows(hashes[some], rows.y[some]) for some in (present[:1000], present)):
             return None
+        if can_weight_words(rows.model):
+            return "words"
         n_weights = sum(not part.family.joint and len(part.columns) for part in rows.model.parts)
         n_scores = len(rows.model.classes) * n_weights
         return "columns" if 0 < n_scores <= MOST_SCORES_OF_ROW else "temperature"

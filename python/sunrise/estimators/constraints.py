@@ -33,7 +33,7 @@ UNLABELLED: dict[str, Any] = {
 #: Arguments of the estimators without a counterpart in scikit-learn.
 OWN: dict[str, Any] = {
     "estimate": [StrOptions(set(ESTIMATES))],
-    "calibrate": [StrOptions({"auto", "temperature", "columns"}), None],
+    "calibrate": [StrOptions({"auto", "temperature", "columns", "words"}), None],
 }
 
 

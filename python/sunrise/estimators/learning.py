@@ -154,7 +154,9 @@ class LearningMixin(AlgebraMixin, SourceMixin, CalibratingMixin):
             scored = replace(scored, model=self._model.uncalibrated)
             hashes = labelled_rows.hashes(rows.table)
             fold = weighted_folds(hashes, scored.y, None)
-            self._set_calibrated(calibrate(scored, self._resolved_kind(scored, hashes), fold, None))
+            kind = self._resolved_kind(scored, hashes)
+            kind = "temperature" if kind == "words" else kind  # weights of words need folds of EM
+            self._set_calibrated(calibrate(scored, kind, fold, None))
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Update the model with more rows; the result is the same as `fit` on all rows so far.

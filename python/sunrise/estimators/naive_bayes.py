@@ -123,7 +123,7 @@ class NaiveBayes(
         "class_prior": ["array-like", dict, StrOptions({"fitted", "uniform"})],
         "estimate": [StrOptions(set(ESTIMATES))],
         "unseen": [StrOptions({"reserve", "ignore", "error"})],
-        "calibrate": [StrOptions({"auto", "temperature", "columns"}), None],
+        "calibrate": [StrOptions({"auto", "temperature", "columns", "words"}), None],
         "interactions": [StrOptions({"auto"}), list, tuple, None],
         **UNLABELLED,
         **COMMON,

@@ -12,7 +12,7 @@ from sunrise.estimators.display import MOST_COLUMNS, Summary, format_parameters
 from sunrise.estimators.text_tables import FamiliesByColumn, printed_families
 from sunrise.families.base import Family
 from sunrise.inference.posteriors import ByColumn, log_evidence_of
-from sunrise.numerics.evidence import Chosen, Evidence
+from sunrise.numerics.evidence import Evidence
 from sunrise.statistics.model import Stats
 
 
@@ -152,8 +152,10 @@ class SummaryMixin(Estimator):
         return Evidence(model.log_evidence_of_classes, columns)
 
     @property
-    def chosen_(self) -> dict[tuple[str, ...], Chosen]:
-        """Prior strengths chosen by maximum marginal likelihood (`"evidence"`), in a dict by tuples of columns.
+    def chosen_(self) -> dict[Any, Any]:
+        """Settings that the data chose: prior strengths by tuples of columns, weights of words by "words".
+
+        Prior strengths are chosen by maximum marginal likelihood (`"evidence"`).
 
         `value` is the alpha, or the number of rows that the prior is worth. `at_boundary` is True if the marginal
         likelihood still increases towards 0 or infinity.
@@ -164,14 +166,21 @@ class SummaryMixin(Estimator):
         >>> alpha, at_boundary = model.chosen_["a", "b"]
         >>> round(alpha, 3), at_boundary
         (1.0, False)
+
+        With `calibrate="words"`, `bands` is True if bands of words by document frequency have a factor each, and
+        `strength` is the factor of the penalty on the weights of single words, None without these weights.
         """
         self._fitted_model("chosen_")
         names = self._columns()
-        return {
+        chosen: dict[Any, Any] = {
             tuple(names[j] for j in part.columns): part.family.chosen
             for part in self._model.parts
             if part.family.chosen is not None
         }
+        calibration = self._model.calibration
+        if calibration is not None and calibration.words is not None:
+            chosen["words"] = calibration.words.choice
+        return chosen
 
     @property
     def convergence_(self) -> Any:

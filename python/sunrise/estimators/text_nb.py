@@ -73,9 +73,12 @@ class TextNB(NaiveBayes):
         Estimate of the word probabilities: posterior mean, posterior mode, maximum likelihood (alpha 0), or no point
         estimate: "predictive" integrates the probabilities out, which needs plain counts. "multinomial" and "bernoulli"
         have all four, "complement" has no "predictive", "odds" and "dirichlet_multinomial" have "mean" and "mle" only.
-    calibrate : {"auto", "temperature", "columns"} or None, default="auto"
-        Calibrate the probabilities on leave-one-out scores of the training documents. "auto" is "temperature", which
-        has an exponent of the document length, or None with few documents: see `sunrise.NaiveBayes`.
+    calibrate : {"auto", "words", "temperature", "columns"} or None, default="auto"
+        Calibrate the probabilities on leave-one-out scores of the training documents. "temperature" has one factor and
+        an exponent of the document length. "words" adds factors for bands of words by document frequency, and a weight
+        of every word and class that corrects what the counts get wrong; folds choose which of these the data support,
+        see `chosen_`. "auto" is "words" ("temperature" for "dirichlet_multinomial", estimate="predictive" and
+        `idf_first`), or None with few documents: see `sunrise.NaiveBayes`.
     unlabelled, unlabelled_weight, verbose
         Semi-supervised learning from documents without a label: see `sunrise.NaiveBayes`.
     class_weight : dict, "balanced" or None, default=None
@@ -115,7 +118,7 @@ class TextNB(NaiveBayes):
         "max_features": [Interval(Integral, 1, None, closed="left"), None],
         "class_prior": ["array-like", dict, StrOptions({"fitted", "uniform"})],
         "estimate": OWN["estimate"],
-        "calibrate": [StrOptions({"auto", "temperature", "columns"}), None],
+        "calibrate": [StrOptions({"auto", "temperature", "columns", "words"}), None],
         **UNLABELLED,
         **COMMON,
     }

@@ -6,18 +6,34 @@ by the length of its other words. Document frequencies, and so the weights of th
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sunrise import engines
-from sunrise._common.arrays import Codes, Floats, Mask
+from sunrise._common.arrays import Codes, Floats, Integers, Mask
 from sunrise.data.blocks import Batch, SparseBlock
 from sunrise.engines import array
 from sunrise.families.left_out import Cells, CellsLeftOut, Documents, RowsLeftOut, score_sparse_rows
 from sunrise.forms.base import Form
+
+#: Bands of words by the number of documents that contain them: 1, 2-3, 4-7, ..., 2048 and more.
+N_BANDS = 12
+#: The band of words that are not scored.
+NO_BAND = 255
+
+
+def band_of(documents: Any) -> NDArray[np.uint8]:
+    """Return the band of words in these numbers of documents: their logarithm to base 2, rounded down.
+
+    >>> band_of(np.array([1, 3, 4, 10_000]))
+    array([ 0,  1,  2, 11], dtype=uint8)
+    """
+    band = np.floor(np.log2(np.maximum(documents, 1.0)))
+    return np.asarray(np.minimum(band, N_BANDS - 1), np.uint8)
 
 
 @dataclass(frozen=True)
@@ -36,17 +52,22 @@ class DocumentsLeftOut:
     @property
     def hook(self) -> RowsLeftOut:
         """The leave-one-out of the text column: unknown words change the scores of all classes."""
-        return RowsLeftOut(self._scores, all_classes=True, read_again=self._read_again)
+        return RowsLeftOut(self._scores, all_classes=True, documents=self)
+
+    @property
+    def has_bands(self) -> bool:
+        """True if the score of a document is a sum over its words, so that bands of words can be weighted."""
+        return self.form.kind == "linear" and getattr(self.form, "base", None) is None
 
     @cached_property
-    def _is_elsewhere(self) -> Mask:
-        """Mask of the words that remain in the vocabulary without one of their documents."""
-        return np.asarray(self.stats.documents_with_word.sum(axis=0) > 1)
+    def n_documents(self) -> Integers:
+        """Number of documents that contain each word."""
+        return np.asarray(self.stats.documents_with_word.sum(axis=0))
 
     @cached_property
     def _is_used(self) -> Mask:
         """Mask of the words that the model still uses without one of their documents."""
-        return np.asarray(self._is_elsewhere & self.family.stays_used(self.stats))
+        return np.asarray((self.n_documents > 1) & self.family.stays_used(self.stats))
 
     def _stretch(self, x: Floats, elsewhere: Mask, n_rows: int, row: Any) -> Floats:
         """Return the factor of each document: it would be scaled by the length of its known words only."""
@@ -55,29 +76,43 @@ class DocumentsLeftOut:
             return np.ones(n_rows)
         size, power = (x, 1.0) if family.total is not None else (x * x, 0.5 * family.length)
         full, rest = np.bincount(row, size, n_rows), np.bincount(row, size * elsewhere, n_rows)
-        return np.where(rest > 0, full / np.where(rest > 0, rest, 1.0), 1.0) ** power
+        return np.asarray(np.where(rest > 0, full / np.where(rest > 0, rest, 1.0), 1.0) ** power)
 
-    def documents(self, block: SparseBlock, w: Floats) -> Documents:
-        """Return documents to leave out, over all words; a document of weight 0 is in no statistics."""
+    def documents(self, block: SparseBlock, w: Floats, bands: bool = False) -> Documents:
+        """Return training documents to leave out; a document of weight 0 is in no statistics."""
         row = np.repeat(np.arange(len(w)), np.diff(block.indptr))
-        absent = (w == 0)[row]
-        elsewhere = self._is_elsewhere[block.indices] | absent
-        known = self._is_used[block.indices] | absent
-        stretch = self._stretch(block.data, elsewhere, len(w), row)
-        return Documents(block.data, block.indices, block.indptr, block.shape, known, stretch)
+        elsewhere, known = (self.n_documents > 1)[block.indices], self._is_used[block.indices]
+        if (w == 0).any():
+            absent = (w == 0)[row]
+            elsewhere, known = elsewhere | absent, known | absent
+        band = band_of(self.n_documents - 1) if bands else np.zeros(len(self.n_documents), np.uint8)
+        return Documents(
+            block.data,
+            block.indices,
+            block.indptr,
+            block.shape,
+            known,
+            self._stretch(block.data, elsewhere, len(w), row),
+            np.where(self._is_used, band, NO_BAND).astype(np.uint8),
+            N_BANDS if bands else 1,
+        )
+
+    def new_documents(self, block: SparseBlock) -> Documents:
+        """Return documents that are not in the statistics, over the same words; some words may be in no statistics."""
+        used = ~np.isnan(self.family.weight_to_apply)
+        row = np.repeat(np.arange(block.shape[0]), np.diff(block.indptr))
+        stretch = self._stretch(block.data, (self.n_documents > 0)[block.indices], block.shape[0], row)
+        bands = np.where(used, band_of(self.n_documents), NO_BAND).astype(np.uint8)
+        arrays = block.data, block.indices, block.indptr, block.shape
+        return Documents(*arrays, used[block.indices], stretch, bands, N_BANDS)
 
     def _weighted(self, documents: Documents) -> Documents:
         """Return the documents with weighted words, without the ignored words: the columns of `counts`."""
         weight = self.family.weight_to_apply
         if (weight == 1.0).all():
             return documents
-        use = ~np.isnan(weight)
-        data, indices, indptr, known = (
-            documents.data * weight[documents.indices],
-            documents.indices,
-            documents.indptr,
-            documents.known,
-        )
+        use, d = ~np.isnan(weight), documents
+        data, indices, indptr, known = d.data * weight[d.indices], d.indices, d.indptr, d.known
         if not use.all():
             keep = use[indices]
             position = np.cumsum(use) - 1
@@ -85,12 +120,14 @@ class DocumentsLeftOut:
             data, known = data[keep], known[keep]
             indices = position[indices[keep]].astype(indices.dtype)
             indptr = ends.astype(indptr.dtype)
-        shape = documents.shape[0], int(use.sum())
-        return Documents(data, indices, indptr, shape, known, documents.stretch)
+        shape = d.shape[0], int(use.sum())
+        return Documents(data, indices, indptr, shape, known, d.stretch, d.bands[use], d.n_bands)
 
     def _scores(self, block: SparseBlock, y: Codes, w: Floats, n_threads: int) -> Floats | None:
         """Return the scores of documents without themselves, rows x classes; see RowsLeftOut."""
-        documents = self.documents(block, w)
+        return self._scores_of(self.documents(block, w), y, w, n_threads)
+
+    def _scores_of(self, documents: Documents, y: Codes, w: Floats, n_threads: int) -> Floats | None:
         weighted, inner = self._weighted(documents), self.inner
         own: Floats | None
         if isinstance(inner, RowsLeftOut):
@@ -106,6 +143,30 @@ class DocumentsLeftOut:
             return np.where(np.isnan(own), plain, own)
         plain[np.arange(len(y)), y] = own
         return plain
+
+    def band_scores(self, documents: Documents, y: Codes, w: Floats, n_threads: int) -> Floats | None:
+        """Return the scores of documents as sums over bands of words, rows x bands x classes; None if unknown.
+
+        Documents of weight 0 are scored by all statistics. Without bands of words, the first band has the whole score.
+        """
+        if isinstance(self.inner, RowsLeftOut) and self.inner.score_bands is not None:
+            return self.inner.score_bands(self._weighted(documents), y, w, n_threads)
+        if not self.has_bands:
+            whole = (
+                self._scores_of(documents, y, w, n_threads)
+                if w.any()
+                else self._plain_scores(documents, n_threads)
+            )
+            return None if whole is None else whole[:, None, :]
+        scores = []
+        for band in range(documents.n_bands):
+            known = documents.known & (documents.bands[documents.indices] == band)
+            some = replace(documents, known=known)
+            part = self._scores_of(some, y, w, n_threads) if w.any() else self._plain_scores(some, n_threads)
+            if part is None:
+                return None
+            scores.append(part)
+        return np.stack(scores, axis=1)
 
     def _plain_scores(self, documents: Documents, n_threads: int) -> Floats:
         """Return the scores of the known words under all documents, rows x classes."""
@@ -128,9 +189,12 @@ class DocumentsLeftOut:
             return score(self.form)
         return np.asarray(array.forbid(score(self.form.finite), score(self.form.impossible)))
 
-    def _read_again(self, x: Floats) -> Floats:
-        """Return the cells of a document as the model without it would read them; NaN for absent unknown words."""
+    def read_again(self, x: Floats) -> Floats:
+        """Return the cells of a document (1 x words) as the model without it would read them.
+
+        NaN stands for unknown words if absent words count, else 0.
+        """
         row, column = np.nonzero(x)
-        stretch = self._stretch(x[row, column], self._is_elsewhere[column], len(x), row)
+        stretch = self._stretch(x[row, column], (self.n_documents > 1)[column], len(x), row)
         nothing = np.nan if getattr(self.form, "base", None) is not None else 0.0
         return np.where(self._is_used | (x == 0), x * stretch[:, None], nothing)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sunrise._common.arrays import Codes, Floats, Mask, Positions
 from sunrise._common.lazy import sparse
@@ -53,8 +54,10 @@ class RowsLeftOut:
     #: of the rows: rows x classes, NaN where a row has to be removed from the statistics by itself; and the numbers of
     #: impossible cells.
     score_rows: Callable[[Floats, Floats, Codes, Floats], tuple[Floats, Floats]] | None = None
-    #: The cells of one row (1 x columns), in the form that the model without the row would read; NaN is not scored.
-    read_again: Callable[[Floats], Floats] | None = None
+    #: The same as sums over the bands of `Documents`, rows x bands x classes.
+    score_bands: Callable[[Documents, Codes, Floats, int], Floats] | None = None
+    #: The documents of a text column, a `DocumentsLeftOut`.
+    documents: Any = None
 
 
 @dataclass(frozen=True)
@@ -67,6 +70,9 @@ class Documents(SparseBlock):
 
     known: Mask
     stretch: Floats
+    #: The band of every column; not below `n_bands` for columns that are not scored.
+    bands: NDArray[np.uint8]
+    n_bands: int
 
     @property
     def scored(self) -> Floats:

@@ -16,7 +16,7 @@ from sunrise.families.left_out import Documents, RowsLeftOut
 from sunrise.families.multinomial import complete_counts
 from sunrise.families.smoothing import SMALLEST_ALPHA, Smoothed
 from sunrise.forms.linear import Linear
-from sunrise.statistics.base import clear_residue, complement_sum
+from sunrise.statistics.base import complement_sum
 from sunrise.statistics.sums import Sums
 from sunrise.statistics.support import COUNTS, Support
 from sunrise.statistics.terms import X
@@ -89,6 +89,7 @@ class Odds(Smoothed, Family):
             score,
             all_classes=True,
             score_rows=lambda x, class_weight, y, w: self._score_rows_without(stats, x, class_weight, y, w),
+            score_bands=lambda documents, y, w, n: self._score_bands(stats, params, documents, y, w, n),
         )
 
     def _score_rows_without(
@@ -117,30 +118,18 @@ class Odds(Smoothed, Family):
         if not stats.known.all() or (stats.observed_weight != stats.observed_weight[:, :1]).any():
             return None
         rest = stats.x, self._positive_alpha, params.log_odds, n_threads
-        scores: Floats = engines.current().odds_left_out(block, y, w, *rest)
         if not isinstance(block, Documents):
-            return scores
-        return (scores - self._unknown_scores(stats, block, y, w)) * block.stretch[:, None]
+            return engines.current().odds_left_out(block, y, w, *rest)  # type: ignore[no-any-return]
+        return np.asarray(self._score_bands(stats, params, block, y, w, n_threads).sum(axis=1))
 
-    def _unknown_scores(self, stats: Sums, documents: Documents, y: Codes, w: Floats) -> Floats:
-        """Scores of the words that no other document has, without the document, rows x classes."""
-        unknown, alpha, n = ~documents.known, self._positive_alpha, len(y)
-        row = np.repeat(np.arange(n), np.diff(documents.indptr))
-        mass = w * np.bincount(row, documents.data, n)
-        row, j, x = row[unknown], documents.indices[unknown], documents.data[unknown]
-        counts, total, smooth = stats.x[:, j], stats.x.sum(axis=1), alpha * stats.x.shape[1]
-        others, total_of_others = complement_sum(counts), complement_sum(total[:, None])[:, 0]
-        scores = np.empty((n, len(stats.x)))
-        for c in range(len(stats.x)):
-            own = y == c
-            left = clear_residue(counts[c] - np.where(own[row], w[row] * x, 0.0), counts[c])
-            logs = np.log(left + alpha)
-            log_total = np.log(total[c] - np.where(own, mass, 0.0) + smooth)
-            if len(stats.x) > 1:
-                rest = clear_residue(others[c] - np.where(own[row], 0.0, w[row] * x), others[c])
-                logs -= np.log(rest + alpha)
-                log_total -= np.log(total_of_others[c] - np.where(own, 0.0, mass) + smooth)
-            scores[:, c] = np.bincount(row, x * (logs - log_total[row]), n)
+    def _score_bands(
+        self, stats: Sums, params: OddsParams, documents: Documents, y: Codes, w: Floats, n_threads: int
+    ) -> Floats:
+        """Scores of documents without themselves, as sums over bands of words: rows x bands x classes."""
+        rest = documents.bands, documents.n_bands, n_threads
+        table = stats.x, self._positive_alpha, params.log_odds
+        scores: Floats = engines.current().odds_left_out_bands(documents, y, w, *table, *rest)
+        scores *= documents.stretch[:, None, None]
         return scores
 
     def log_prior_density(self, stats: Sums, class_weight: Floats) -> float:

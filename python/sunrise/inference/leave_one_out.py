@@ -141,8 +141,8 @@ class LeaveOneOut(LeftOutBlocks):
             return (zeros := np.zeros((len(model.classes), len(part.columns)))), zeros
         x = array.read(block, part.family.support, rows)
         hook = self._hooks[k]
-        if isinstance(hook, RowsLeftOut) and hook.read_again is not None:
-            x = hook.read_again(x)
+        if isinstance(hook, RowsLeftOut) and hook.documents is not None:
+            x = hook.documents.read_again(x)
         views = len(model.classes), len(part.columns), -1
         if LEVEL in part.family.terms:
             cells = model.plain_forms[k].cells(x)[0]

@@ -226,6 +226,8 @@ class LeftOutBlocks:
             pieces = array.pieces(block, n_classes)
             cells = (apply_weight(self._all_class_cells(k, rows), weights).sum(axis=2) for rows in pieces)
             return np.concatenate([np.empty((0, n_classes)), *cells])
+        if weighted and self.model.calibration is not None and self.model.calibration.words is not None:
+            return self._weighted_words_scores(k)
         joint = self._joint_block_scores(k)
         if joint is None:
             return apply_weight(self._row_scores(k), weights)
@@ -234,6 +236,25 @@ class LeftOutBlocks:
             plain = block_scores(self.model, self.batch, k, self.model.plain_forms[k])
             joint = np.where(unchanged, plain, joint)
         return apply_weight(joint, weights)
+
+    def _weighted_words_scores(self, k: int) -> Floats:
+        """Return the leave-one-out scores of a text block whose words have weights of their own, rows x classes."""
+        model, hook, calibration = self.model, self._hooks[k], self.model.calibration
+        if not isinstance(hook, RowsLeftOut) or calibration is None or calibration.words is None:
+            raise TypeError("the model has no weights of words")
+        self._joint_block_scores(k)  # refuses documents that were never fitted
+        block, left, words = self.batch.blocks[k], hook.documents, calibration.words
+        documents = left.documents(block, self.fitted_weight, left.has_bands)
+        n_threads = engines.threads(model.n_jobs, len(documents.data) * len(model.classes))
+        bands = left.band_scores(documents, self.y, self.fitted_weight, n_threads)
+        scores = np.tensordot(bands, np.broadcast_to(words.bands, bands.shape[1]), (1, 0))
+        if words.strength is not None:
+            idf = np.nan_to_num(left.family.weight_to_apply)
+            learned = words.learned_for(model.blocks[k], model.classes) * idf
+            cells = SparseBlock(documents.scored, documents.indices, documents.indptr, documents.shape)
+            scores += cells.matrix @ learned.T
+        scores[self.batch.missing_documents(k)] = 0.0
+        return np.asarray(float(model.weights(k)[0]) * scores)
 
     def _joint_block_scores(self, k: int) -> Floats | None:
         """Return the leave-one-out scores of a joint block, cached because calibration does not change them."""

@@ -9,6 +9,8 @@ import numpy as np
 
 from sunrise._common.arrays import Floats, Labels, Positions
 from sunrise._common.stored import stored
+from sunrise.model.word_weights import WordWeights
+from sunrise.statistics.model import Stats
 
 
 @stored("strengths")
@@ -38,6 +40,8 @@ class Calibration:
     strengths: Strengths | None = None
     stale: bool = False
     total_weight: float = float("inf")
+    #: Weights of the words of a text column, with calibrate="words".
+    words: WordWeights | None = None
     _warned: list[bool] = field(default_factory=list, repr=False, compare=False)
 
     @classmethod
@@ -59,9 +63,12 @@ class Calibration:
         """Remember that a prediction has warned; calibrations of later statistics remember it, too."""
         self._warned.append(True)
 
-    def mark_stale(self) -> Calibration:
-        """Return the same calibration, marked as stale."""
-        return replace(self, stale=True)
+    def mark_stale(self, stats: Stats) -> Calibration:
+        """Return the same calibration for other statistics, marked as stale."""
+        words = (
+            self.words if self.words is None or len(stats.blocks) != 1 else self.words.within(stats.blocks[0])
+        )
+        return replace(self, stale=True, words=words)
 
     def with_new_columns(self, new: list[int], old: list[int]) -> Calibration:
         """Return the calibration with the mean weight of the old columns for columns that are new since then."""

@@ -285,6 +285,9 @@ class FittedModel:
         """The forms of the blocks, with calibration weights if the model is calibrated."""
         if self.calibration is None:
             return self.plain_forms
+        if (words := self.calibration.words) is not None:  # the model has one block, of text
+            form, family, stats = self.plain_forms[0], self.parts[0].family, self.blocks[0]
+            return (words.apply(form, family, stats, self.classes, float(self.weights(0)[0])),)
         return tuple(
             form.times(np.repeat(self.weights(k), len(part.family.support.views)))
             for k, (part, form) in enumerate(zip(self.parts, self.plain_forms, strict=True))

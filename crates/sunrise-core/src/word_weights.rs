@@ -1,0 +1,587 @@
+//! A weight of every word for every class, on top of given scores: penalised logistic regression by L-BFGS.
+//!
+//! The loss is the sum over documents of -w log softmax(offset + z v)[y], plus (penalty / 2) |v|^2. Two classes have one
+//! column, the score of the second class against the first. Scores are linear in v, so each step of the search needs
+//! one product of the documents with its direction, whatever number of step sizes is tried.
+//!
+//! This file is long because the search and its vector operations are useless without each other.
+
+use crate::fault::{afford, cells, Fault};
+use crate::normalise::exp_of_negative;
+use crate::parallel::{pieces, run};
+use crate::vectorised;
+
+/// Documents by word counts (CSR), and the same words by documents.
+struct Sparse {
+    starts: Vec<usize>,
+    at: Vec<u32>,
+    x: Vec<f32>,
+}
+
+/// Documents, the scores that they have already, and their classes.
+#[derive(Clone, Copy, Debug)]
+pub struct WordRows<'a> {
+    #[allow(missing_docs)]
+    pub indptr: &'a [i64],
+    #[allow(missing_docs)]
+    pub indices: &'a [i32],
+    #[allow(missing_docs)]
+    pub data: &'a [f32],
+    /// Documents x classes; the class prior is part of them.
+    pub offsets: &'a [f64],
+    /// Class and weight of every document.
+    pub y: &'a [i32],
+    #[allow(missing_docs)]
+    pub weight: &'a [f64],
+    #[allow(missing_docs)]
+    pub classes: usize,
+    #[allow(missing_docs)]
+    pub words: usize,
+}
+
+/// How a search ends.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Factor of half the squared weights.
+    pub penalty: f64,
+    /// Share of the loss without weights that a step must gain.
+    pub tolerance: f64,
+    /// Most steps.
+    pub steps: usize,
+}
+
+/// Numbers in a vector: rows are padded to whole vectors.
+const LANES: usize = 8;
+/// Pairs of steps and changes of the gradient that are remembered.
+const MEMORY: usize = 5;
+/// Numbers that one task of a vector operation has.
+const BLOCK: usize = 1 << 14;
+/// Step sizes that are tried at the most, and the share of the first slope that ends the search for a step size.
+const TRIES: usize = 8;
+const FLAT: f64 = 0.2;
+
+/// Loss, slope and curvature along a direction.
+#[derive(Clone, Copy, Debug, Default)]
+struct Along {
+    loss: f64,
+    slope: f64,
+    bend: f64,
+}
+
+struct Problem<'a> {
+    rows: WordRows<'a>,
+    by_row: Sparse,
+    by_word: Sparse,
+    /// Columns of the weights: 1 for two classes; and the length of a row of weights or scores, in whole vectors.
+    width: usize,
+    stride: usize,
+    threads: usize,
+}
+
+impl<'a> Problem<'a> {
+    fn new(rows: WordRows<'a>, threads: usize) -> Result<Self, Fault> {
+        let n = rows.y.len();
+        let broken = || Fault::shape("the documents do not have the shapes of their words, scores and classes");
+        let ends = rows.indptr.windows(2).all(|p| 0 <= p[0] && p[0] <= p[1]);
+        let last = rows.indptr.last().map_or(usize::MAX, |&end| end as usize);
+        if !ends || rows.indptr.len() != n + 1 || last > rows.indices.len() || last > rows.data.len() {
+            return Err(broken());
+        }
+        let known = rows.indices.iter().all(|&j| j >= 0 && (j as usize) < rows.words);
+        let labelled = rows.y.iter().all(|&c| c >= 0 && (c as usize) < rows.classes);
+        if !known || !labelled || rows.classes < 2 || rows.weight.len() != n || n > u32::MAX as usize {
+            return Err(broken());
+        }
+        if rows.offsets.len() != cells(n, rows.classes)? || rows.offsets.iter().any(|x| !x.is_finite()) {
+            return Err(broken());
+        }
+        let width = if rows.classes == 2 { 1 } else { rows.classes };
+        let stride = if width == 1 { 1 } else { width.div_ceil(LANES) * LANES };
+        afford(rows.words + n, stride)?;
+        let starts: Vec<usize> = rows.indptr.iter().map(|&p| p as usize).collect();
+        let by_row = Sparse { starts, at: rows.indices.iter().map(|&j| j as u32).collect(), x: rows.data.to_vec() };
+        let by_word = transposed(&by_row, rows.words);
+        Ok(Problem { rows, by_row, by_word, width, stride, threads })
+    }
+
+    /// Products of the documents with weights, documents x stride.
+    fn scores(&self, v: &[f32]) -> Vec<f32> {
+        self.product(&self.by_row, v)
+    }
+
+    fn product(&self, matrix: &Sparse, table: &[f32]) -> Vec<f32> {
+        let mut out = vec![0.0; (matrix.starts.len() - 1) * self.stride];
+        let tasks = cut(&mut out, matrix.starts.len() - 1, self.stride);
+        run(self.threads, tasks, |(piece, out)| {
+            vectorised(
+                #[inline(always)]
+                || match self.stride / LANES {
+                    0 => singles(matrix, piece.start, table, out),
+                    1 => groups::<8>(matrix, piece.start, table, out),
+                    2 => groups::<16>(matrix, piece.start, table, out),
+                    3 => groups::<24>(matrix, piece.start, table, out),
+                    4 => groups::<32>(matrix, piece.start, table, out),
+                    _ => wide_groups(matrix, piece.start, table, out, self.stride),
+                },
+            )
+        });
+        out
+    }
+
+    /// The loss at scores + step * direction, without the penalty; with `residual`, also its gradient by the scores.
+    fn along(&self, scores: &[f32], direction: &[f32], step: f64, residual: Option<&mut [f32]>) -> Along {
+        let (n, width) = (self.rows.y.len(), self.stride);
+        let (parts, wanted): (Vec<&mut [f32]>, bool) = match residual {
+            Some(all) => (pieces(n, 64, 64).into_iter().scan(all, |rest, piece| {
+                let (part, behind) = std::mem::take(rest).split_at_mut(piece.len() * width);
+                *rest = behind;
+                Some(part)
+            }).collect(), true),
+            None => (pieces(n, 64, 64).into_iter().map(|_| &mut [][..]).collect(), false),
+        };
+        let tasks: Vec<_> = pieces(n, 64, 64).into_iter().zip(parts).collect();
+        let sums = run(self.threads, tasks, |(piece, out)| {
+            vectorised(
+                #[inline(always)]
+                || {
+                    let mut sum = Along::default();
+                    let mut row = vec![0.0; self.rows.classes];
+                    for (k, r) in piece.enumerate() {
+                        let out = if wanted { Some(&mut out[k * width..(k + 1) * width]) } else { None };
+                        self.row(r, scores, direction, step, &mut row, out, &mut sum);
+                    }
+                    sum
+                },
+            )
+        });
+        sums.into_iter().fold(Along::default(), |a, b| Along {
+            loss: a.loss + b.loss,
+            slope: a.slope + b.slope,
+            bend: a.bend + b.bend,
+        })
+    }
+
+    #[inline(always)]
+    #[allow(clippy::too_many_arguments)]
+    fn row(
+        &self,
+        r: usize,
+        scores: &[f32],
+        direction: &[f32],
+        step: f64,
+        row: &mut [f64],
+        out: Option<&mut [f32]>,
+        sum: &mut Along,
+    ) {
+        let (classes, width, w, y) = (self.rows.classes, self.width, self.rows.weight[r], self.rows.y[r] as usize);
+        let offsets = &self.rows.offsets[r * classes..(r + 1) * classes];
+        let here = r * self.stride..r * self.stride + width;
+        let (s, d) = (&scores[here.clone()], &direction[here]);
+        if width == 1 {
+            // log(1 + e^-m) of the margin m of the own class.
+            let sign = if y == 1 { 1.0 } else { -1.0 };
+            let toward = f64::from(d[0]);
+            let m = sign * (offsets[1] - offsets[0] + f64::from(s[0]) + step * toward);
+            let e = exp_of_negative(-m.abs());
+            let wrong = if m > 0.0 { e / (1.0 + e) } else { 1.0 / (1.0 + e) };
+            sum.loss += w * (e.ln_1p() + (-m).max(0.0));
+            sum.slope -= w * wrong * sign * toward;
+            sum.bend += w * wrong * (1.0 - wrong) * toward * toward;
+            if let Some(out) = out {
+                out[0] = (-w * wrong * sign) as f32;
+            }
+            return;
+        }
+        let mut top = f64::NEG_INFINITY;
+        for (to, ((offset, s), d)) in row.iter_mut().zip(offsets.iter().zip(s).zip(d)) {
+            *to = offset + f64::from(*s) + step * f64::from(*d);
+            top = if *to > top { *to } else { top };
+        }
+        let own = row[y];
+        row.iter_mut().for_each(|x| *x = exp_of_negative(*x - top));
+        let total: f64 = row.iter().sum();
+        let (mut first, mut second) = (0.0, 0.0);
+        for (e, d) in row.iter().zip(d) {
+            let (e, d) = (*e, f64::from(*d));
+            first += e * d;
+            second += e * d * d;
+        }
+        let (first, second) = (first / total, second / total);
+        sum.loss += w * (total.ln() + top - own);
+        sum.slope += w * (first - f64::from(d[y]));
+        sum.bend += w * (second - first * first).max(0.0);
+        if let Some(out) = out {
+            out.iter_mut().zip(row.iter()).for_each(|(to, e)| *to = (w * e / total) as f32);
+            out[y] = (w * (row[y] / total - 1.0)) as f32;
+        }
+    }
+}
+
+/// Cuts rows of `width` numbers into pieces that depend on the shape only.
+fn cut(all: &mut [f32], n: usize, width: usize) -> Vec<(std::ops::Range<usize>, &mut [f32])> {
+    let mut rest = all;
+    let mut tasks = Vec::new();
+    for piece in pieces(n, 64, 64) {
+        let (part, behind) = std::mem::take(&mut rest).split_at_mut(piece.len() * width);
+        rest = behind;
+        tasks.push((piece, part));
+    }
+    tasks
+}
+
+#[inline(always)]
+fn singles(matrix: &Sparse, first: usize, table: &[f32], out: &mut [f32]) {
+    for (k, to) in out.iter_mut().enumerate() {
+        let range = matrix.starts[first + k]..matrix.starts[first + k + 1];
+        let picks = matrix.at[range.clone()].iter().zip(&matrix.x[range]);
+        *to = picks.fold(0.0, |sum, (&j, &x)| sum + f64::from(x) * f64::from(table[j as usize])) as f32;
+    }
+}
+
+/// Sums of rows of `W` numbers, which stay in registers.
+#[inline(always)]
+fn groups<const W: usize>(matrix: &Sparse, first: usize, table: &[f32], out: &mut [f32]) {
+    let (table, _) = table.as_chunks::<W>();
+    let (out, _) = out.as_chunks_mut::<W>();
+    for (k, to) in out.iter_mut().enumerate() {
+        let range = matrix.starts[first + k]..matrix.starts[first + k + 1];
+        let mut sums = [0.0_f32; W];
+        for (&j, &x) in matrix.at[range.clone()].iter().zip(&matrix.x[range]) {
+            let from = &table[j as usize];
+            for c in 0..W {
+                sums[c] += x * from[c];
+            }
+        }
+        *to = sums;
+    }
+}
+
+#[inline(always)]
+fn wide_groups(matrix: &Sparse, first: usize, table: &[f32], out: &mut [f32], width: usize) {
+    for (k, to) in out.chunks_exact_mut(width).enumerate() {
+        let range = matrix.starts[first + k]..matrix.starts[first + k + 1];
+        for (&j, &x) in matrix.at[range.clone()].iter().zip(&matrix.x[range]) {
+            let from = &table[j as usize * width..][..width];
+            to.iter_mut().zip(from).for_each(|(sum, v)| *sum += x * v);
+        }
+    }
+}
+
+fn transposed(rows: &Sparse, columns: usize) -> Sparse {
+    let mut starts = vec![0; columns + 1];
+    let stored = rows.starts[0]..rows.starts[rows.starts.len() - 1];
+    rows.at[stored.clone()].iter().for_each(|&j| starts[j as usize + 1] += 1);
+    for j in 0..columns {
+        starts[j + 1] += starts[j];
+    }
+    let mut next = starts.clone();
+    let (mut at, mut x) = (vec![0; stored.len()], vec![0.0; stored.len()]);
+    for (r, ends) in rows.starts.windows(2).enumerate() {
+        for k in ends[0]..ends[1] {
+            let to = &mut next[rows.at[k] as usize];
+            at[*to] = r as u32;
+            x[*to] = rows.x[k];
+            *to += 1;
+        }
+    }
+    Sparse { starts, at, x }
+}
+
+fn dot(a: &[f32], b: &[f32]) -> f64 {
+    let mut sums = [0.0_f64; 8];
+    let (eights, others) = (a.chunks_exact(8), b.chunks_exact(8));
+    let rest: f64 =
+        eights.remainder().iter().zip(others.remainder()).map(|(a, b)| f64::from(*a) * f64::from(*b)).sum();
+    for (a, b) in eights.zip(others) {
+        for k in 0..8 {
+            sums[k] += f64::from(a[k]) * f64::from(b[k]);
+        }
+    }
+    sums.iter().sum::<f64>() + rest
+}
+
+/// Inner products of some vectors with some others, in one pass: of the first with all, of the second with all, ...
+fn dots(threads: usize, some: &[&[f32]], all: &[&[f32]]) -> Vec<f64> {
+    let length = all.first().map_or(0, |v| v.len());
+    let blocks: Vec<_> = crate::parallel::blocks(0..length, BLOCK).collect();
+    let sums = run(threads, blocks, |block| {
+        vectorised(
+            #[inline(always)]
+            || {
+                let pairs = some.iter().flat_map(|a| all.iter().map(move |b| (a, b)));
+                pairs.map(|(a, b)| dot(&a[block.clone()], &b[block.clone()])).collect::<Vec<f64>>()
+            },
+        )
+    });
+    let mut totals = vec![0.0; some.len() * all.len()];
+    for sum in sums {
+        totals.iter_mut().zip(sum).for_each(|(total, part)| *total += part);
+    }
+    totals
+}
+
+/// Remembered steps and changes of the gradient, and the inner products of all of them.
+#[derive(Default)]
+struct History {
+    steps: Vec<Vec<f32>>,
+    changes: Vec<Vec<f32>>,
+    /// Products of the vectors [steps, changes] with each other.
+    products: Vec<Vec<f64>>,
+}
+
+impl History {
+    fn vectors(&self) -> Vec<&[f32]> {
+        self.steps.iter().chain(&self.changes).map(|v| v.as_slice()).collect()
+    }
+
+    fn push(&mut self, step: Vec<f32>, change: Vec<f32>, threads: usize) {
+        if self.steps.len() == MEMORY {
+            self.steps.remove(0);
+            self.changes.remove(0);
+            for at in [MEMORY, 0] {
+                self.products.remove(at);
+                self.products.iter_mut().for_each(|row| _ = row.remove(at));
+            }
+        }
+        self.steps.push(step);
+        self.changes.push(change);
+        let (m, vectors) = (self.steps.len(), self.vectors());
+        let new = dots(threads, &[vectors[m - 1], vectors[2 * m - 1]], &vectors);
+        let mut products = vec![vec![0.0; 2 * m]; 2 * m];
+        let place = |k: usize| if k < m - 1 { k } else { k + 1 };
+        for (a, row) in self.products.iter().enumerate() {
+            for (b, &value) in row.iter().enumerate() {
+                products[place(a)][place(b)] = value;
+            }
+        }
+        for (which, at) in [m - 1, 2 * m - 1].into_iter().enumerate() {
+            for k in 0..2 * m {
+                products[at][k] = new[which * 2 * m + k];
+                products[k][at] = new[which * 2 * m + k];
+            }
+        }
+        self.products = products;
+    }
+
+    /// Coefficients of the direction: of the steps, of the changes, and of the gradient.
+    fn direction(&self, with_gradient: &[f64]) -> Vec<f64> {
+        let m = self.steps.len();
+        let mut c = vec![0.0; 2 * m + 1];
+        c[2 * m] = -1.0;
+        let product = |c: &[f64], k: usize| {
+            let own: f64 = (0..2 * m).map(|b| c[b] * self.products[b][k]).sum();
+            own + c[2 * m] * with_gradient[k]
+        };
+        let mut alpha = vec![0.0; m];
+        for k in (0..m).rev() {
+            alpha[k] = product(&c, k) / self.products[k][m + k];
+            c[m + k] -= alpha[k];
+        }
+        if m > 0 {
+            let scale = self.products[m - 1][2 * m - 1] / self.products[2 * m - 1][2 * m - 1];
+            c.iter_mut().for_each(|x| *x *= scale);
+        }
+        for k in 0..m {
+            let beta = product(&c, m + k) / self.products[k][m + k];
+            c[k] += alpha[k] - beta;
+        }
+        c
+    }
+}
+
+/// The sum of vectors times coefficients.
+fn combined(threads: usize, vectors: &[&[f32]], coefficients: &[f64]) -> Vec<f32> {
+    let length = vectors.first().map_or(0, |v| v.len());
+    let mut out = vec![0.0; length];
+    let tasks: Vec<_> = out.chunks_mut(BLOCK).enumerate().collect();
+    run(threads, tasks, |(k, out)| {
+        vectorised(
+            #[inline(always)]
+            || {
+                for (v, &c) in vectors.iter().zip(coefficients) {
+                    let part = &v[k * BLOCK..][..out.len()];
+                    out.iter_mut().zip(part).for_each(|(to, x)| *to += c as f32 * x);
+                }
+            },
+        )
+    });
+    out
+}
+
+/// Improves weights (words x classes, or words x 1 for two classes) in place; returns the final penalised loss.
+pub fn fit(rows: WordRows, limits: Limits, v: &mut [f32], threads: usize) -> Result<f64, Fault> {
+    let problem = Problem::new(rows, threads)?;
+    if v.len() != cells(rows.words, problem.width)? {
+        return Err(Fault::shape("the weights are not one for each word and class"));
+    }
+    let (width, stride) = (problem.width, problem.stride);
+    let mut padded = vec![0.0; rows.words * stride];
+    for (to, from) in padded.chunks_exact_mut(stride).zip(v.chunks_exact(width)) {
+        to[..width].copy_from_slice(from);
+    }
+    let loss = descend(&problem, limits, &mut padded);
+    for (to, from) in v.chunks_exact_mut(width).zip(padded.chunks_exact(stride)) {
+        to.copy_from_slice(&from[..width]);
+    }
+    Ok(loss)
+}
+
+/// Improves padded weights in place.
+fn descend(problem: &Problem, limits: Limits, v: &mut [f32]) -> f64 {
+    let (n, threads) = (problem.rows.y.len() * problem.stride, problem.threads);
+    let (penalty, zeros) = (limits.penalty, vec![0.0; n]);
+    let mut scores = if v.iter().any(|&x| x != 0.0) { problem.scores(v) } else { zeros.clone() };
+    let first = problem.along(&zeros, &zeros, 0.0, None).loss;
+    let mut residual = vec![0.0; n];
+    let mut squares = dots(threads, &[&*v], &[&*v])[0];
+    let mut loss = problem.along(&scores, &zeros, 0.0, Some(&mut residual)).loss + 0.5 * penalty * squares;
+    let gradient_of = |residual: &[f32], v: &[f32]| {
+        let product = problem.product(&problem.by_word, residual);
+        combined(threads, &[&product, v], &[1.0, penalty])
+    };
+    let mut gradient = gradient_of(&residual, v);
+    let mut history = History::default();
+    for _ in 0..limits.steps {
+        let mut basis = history.vectors();
+        let with_gradient = dots(threads, &[&gradient], &basis);
+        let coefficients = history.direction(&with_gradient);
+        basis.push(&gradient);
+        let direction = combined(threads, &basis, &coefficients);
+        let along = problem.scores(&direction);
+        let of_direction = dots(threads, &[&direction], &[&direction, &*v, &gradient]);
+        let (length, with_v, slope) = (of_direction[0], of_direction[1], of_direction[2]);
+        if !(slope < 0.0) {
+            break;
+        }
+        let at = |step: f64, sum: Along| Along {
+            loss: sum.loss + 0.5 * penalty * (squares + 2.0 * step * with_v + step * step * length),
+            slope: sum.slope + penalty * (with_v + step * length),
+            bend: sum.bend + penalty * length,
+        };
+        // Newton's method in one dimension, within the bracket of the steps tried so far.
+        let mut step = 1.0;
+        if history.steps.is_empty() {
+            let here = at(0.0, problem.along(&scores, &along, 0.0, None));
+            step = -here.slope / here.bend;
+        }
+        let (mut low, mut high, mut best) = (0.0, f64::INFINITY, loss);
+        let mut chosen = 0.0;
+        for _ in 0..TRIES {
+            let here = at(step, problem.along(&scores, &along, step, None));
+            if here.loss < best {
+                (best, chosen) = (here.loss, step);
+            }
+            if here.slope.abs() <= FLAT * slope.abs() && here.loss <= loss {
+                break;
+            }
+            if here.slope > 0.0 {
+                high = step;
+            } else {
+                low = step;
+            }
+            let newton = step - here.slope / here.bend;
+            let top = if high.is_finite() { high } else { 4.0 * step };
+            step = if newton > low && newton < top { newton } else { 0.5 * (low + top) };
+        }
+        if chosen == 0.0 {
+            break;
+        }
+        let change: Vec<f32> = direction.iter().map(|d| (chosen * f64::from(*d)) as f32).collect();
+        v.iter_mut().zip(&change).for_each(|(v, d)| *v += d);
+        scores.iter_mut().zip(&along).for_each(|(s, d)| *s += (chosen * f64::from(*d)) as f32);
+        squares += 2.0 * chosen * with_v + chosen * chosen * length;
+        let gain = loss - best;
+        loss = best;
+        if gain < limits.tolerance * first {
+            break;
+        }
+        _ = problem.along(&scores, &zeros, 0.0, Some(&mut residual));
+        let new = gradient_of(&residual, v);
+        let bent = combined(threads, &[&new, &gradient], &[1.0, -1.0]);
+        gradient = new;
+        if dots(threads, &[&change], &[&bent])[0] > 0.0 {
+            history.push(change, bent, threads);
+        }
+    }
+    loss
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    fn gradient_is_small(classes: usize) {
+        let (n, words) = (40_usize, 12_usize);
+        let mut state = 1_u64;
+        let mut draw = || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) as f64 / f64::from(1_u32 << 31)
+        };
+        let (mut data, mut indices, mut indptr) = (vec![], vec![], vec![0_i64]);
+        for _ in 0..n {
+            for j in 0..words {
+                if draw() < 0.4 {
+                    indices.push(j as i32);
+                    data.push(draw() as f32);
+                }
+            }
+            indptr.push(data.len() as i64);
+        }
+        let y: Vec<i32> = (0..n).map(|_| (draw() * classes as f64) as i32).collect();
+        let offsets: Vec<f64> = (0..n * classes).map(|_| draw() - 0.5).collect();
+        let weight: Vec<f64> = (0..n).map(|_| 0.5 + draw()).collect();
+        let rows = WordRows {
+            indptr: &indptr, indices: &indices, data: &data, offsets: &offsets, y: &y, weight: &weight, classes, words,
+        };
+        let width = if classes == 2 { 1 } else { classes };
+        let limits = Limits { penalty: 0.3, tolerance: 1e-12, steps: 200 };
+        let mut v = vec![0.0; words * width];
+        let loss = fit(rows, limits, &mut v, 2).unwrap();
+        // The same loss in plain arithmetic, and no better neighbour.
+        let plain = |v: &[f32]| {
+            let mut total = 0.15 * v.iter().map(|&x| f64::from(x) * f64::from(x)).sum::<f64>();
+            for r in 0..n {
+                let mut s = offsets[r * classes..(r + 1) * classes].to_vec();
+                for k in indptr[r] as usize..indptr[r + 1] as usize {
+                    for c in 0..width {
+                        let to = if classes == 2 { 1 } else { c };
+                        s[to] += f64::from(data[k]) * f64::from(v[indices[k] as usize * width + c]);
+                    }
+                }
+                let sum: f64 = s.iter().map(|x| x.exp()).sum();
+                total += weight[r] * (sum.ln() - s[y[r] as usize]);
+            }
+            total
+        };
+        assert!((plain(&v) - loss).abs() < 1e-4 * loss);
+        for k in 0..v.len() {
+            for step in [-0.02, 0.02] {
+                let mut other = v.clone();
+                other[k] += step;
+                assert!(plain(&other) > plain(&v) - 1e-6);
+            }
+        }
+        let mut again = vec![0.0; words * width];
+        fit(rows, limits, &mut again, 1).unwrap();
+        assert_eq!(v, again);
+    }
+
+    #[test]
+    fn the_minimum_is_found_for_two_classes_and_for_more() {
+        gradient_is_small(2);
+        gradient_is_small(5);
+    }
+
+    #[test]
+    fn broken_documents_are_refused() {
+        let rows = WordRows {
+            indptr: &[0, 1], indices: &[3], data: &[1.0], offsets: &[0.0, 0.0], y: &[0], weight: &[1.0], classes: 2, words: 3,
+        };
+        let limits = Limits { penalty: 1.0, tolerance: 1e-5, steps: 9 };
+        assert!(fit(rows, limits, &mut vec![0.0; 3], 1).is_err());
+        assert!(fit(WordRows { indices: &[2], ..rows }, limits, &mut vec![0.0; 2], 1).is_err());
+        assert!(fit(WordRows { indices: &[2], y: &[2], ..rows }, limits, &mut vec![0.0; 3], 1).is_err());
+        assert!(fit(WordRows { indices: &[2], ..rows }, limits, &mut vec![0.0; 3], 1).is_ok());
+    }
+}

@@ -1,0 +1,105 @@
+"""Word counts in the native engine: document counts, log odds, leave-one-out scores by log odds, weights of words."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sunrise import _native
+from sunrise._common.arrays import Codes, Floats
+from sunrise._common.threads import threads as threads_for
+from sunrise.data.blocks import SparseBlock
+from sunrise.engines import array_words
+from sunrise.engines.native_weights import padded
+from sunrise.statistics.terms import X
+
+
+def documents(
+    block: SparseBlock, codes: Codes, weight: Floats, n_classes: int, threads: int
+) -> tuple[NDArray[np.int64], Floats]:
+    """Return the number of documents with each word and the sums of its counts, classes x (1 + words).
+
+    The first column has the number and the weight of all documents.
+    """
+    # NumPy requests huge pages only for np.empty, and these tables are large.
+    shape = n_classes, block.shape[1] + 1
+    n_documents, sums = np.empty(shape, np.int64), np.empty(shape)
+    _native.count_documents(block.native((X,)), codes, weight, n_classes, n_documents, sums, threads)
+    return n_documents, sums
+
+
+def odds(x: Floats, alpha: float) -> Floats:
+    """Return log(smoothed share of a column in a class / share in all other classes), classes x columns.
+
+    The array is in Fortran order.
+    """
+    n_classes, n_columns = x.shape
+    out = np.empty((n_columns, -(-n_classes // _native.GROUP) * _native.GROUP))
+    if n_columns:
+        _native.log_odds(np.ascontiguousarray(x), alpha, out, threads_for(None, x.size))
+    return out[:, :n_classes].T
+
+
+def odds_left_out(
+    block: SparseBlock, y: Codes, w: Floats, x: Floats, alpha: float, log_odds: Floats, threads: int
+) -> Floats:
+    """Return scores of rows by log odds after their own counts are subtracted, rows x classes; inf if never fitted."""
+    cells, table = block.native((X,)), log_odds.T
+    if table.shape[1] % _native.GROUP or not table.flags.c_contiguous:
+        table = padded(table)
+    scratch = np.empty((len(table) + 1, table.shape[1] + _native.GROUP))
+    scores = _native.log_odds_left_out(cells, y, w, np.ascontiguousarray(x), alpha, table, scratch, threads)
+    return scores.reshape(len(y), -1)
+
+
+def odds_left_out_bands(
+    block: SparseBlock,
+    y: Codes,
+    w: Floats,
+    x: Floats,
+    alpha: float,
+    log_odds: Floats,
+    bands: NDArray[np.uint8],
+    n_bands: int,
+    threads: int,
+) -> Floats:
+    """Return the scores of `odds_left_out` as sums over bands of columns, rows x bands x classes.
+
+    A column whose band is not below `n_bands` is subtracted, but not scored. Rows of weight 0 know all columns.
+    """
+    if not hasattr(_native, "log_odds_left_out_bands"):  # a library that was built before: slow, but right
+        return array_words.odds_left_out_bands(block, y, w, x, alpha, log_odds, bands, n_bands, threads)
+    cells, table = block.native((X,)), log_odds.T
+    if table.shape[1] % _native.GROUP or not table.flags.c_contiguous:
+        table = padded(table)
+    scratch = np.empty((len(table) + 1, table.shape[1] + _native.GROUP))
+    sums = np.ascontiguousarray(x)
+    scores = _native.log_odds_left_out_bands(
+        cells, y, w, sums, alpha, table, bands, n_bands, scratch, threads
+    )
+    return scores.reshape(len(y), n_bands, -1)
+
+
+def word_weights(
+    block: SparseBlock,
+    offsets: Floats,
+    y: Codes,
+    weight: Floats,
+    start: NDArray[np.float32],
+    penalty: float,
+    tolerance: float,
+    threads: int,
+) -> NDArray[np.float32]:
+    """Return weights of words that minimise the log loss of documents on top of given scores, words x classes.
+
+    With two classes there is one column, the score of the second class against the first. The loss is a sum over
+    documents, plus (penalty / 2) |v|^2; the search ends when a step gains less than `tolerance` of the loss without
+    weights.
+    """
+    if not hasattr(_native, "fit_word_weights"):  # a library that was built before: slow, but right
+        return array_words.word_weights(block, offsets, y, weight, start, penalty, tolerance, threads)
+    indptr, indices = block.indptr.astype(np.int64), block.indices.astype(np.int32, copy=False)
+    data, offsets = block.data.astype(np.float32, copy=False), np.ascontiguousarray(offsets)
+    rest = np.ascontiguousarray(start), penalty, tolerance, 200, threads
+    v, _ = _native.fit_word_weights(indptr, indices, data, offsets, y, weight, *rest)
+    return v.reshape(start.shape)

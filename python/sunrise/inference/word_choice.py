@@ -1,0 +1,215 @@
+"""Calibration of text by weights of words: which layers the data support, by true folds, and the full fit.
+
+Bands overfit small collections, and weights of words overfit short and noisy texts: true folds choose bands or none,
+and the strength of the pull of v, or no v. The same folds score the whole procedure.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from sunrise import engines
+from sunrise._common.arrays import Codes, Floats, Positions
+from sunrise.data.blocks import Batch, Rows, WordsBlock
+from sunrise.families.capabilities import Documents
+from sunrise.inference.calibration import Calibrated
+from sunrise.inference.folds import N_FOLDS, fold_of_rows
+from sunrise.inference.leave_one_out import LeaveOneOut
+from sunrise.inference.score_blocks import usable_rows
+from sunrise.inference.scores import score_of
+from sunrise.inference.word_weights import Held, Layers, Learner
+from sunrise.model.calibration_weights import Calibration
+from sunrise.model.fitted import FittedModel
+from sunrise.model.word_weights import WordWeights
+from sunrise.statistics.model import Stats
+
+#: Penalty factors of |v|^2 / 2, times the mean squared length of the documents, from strong to weak.
+STRENGTHS = (3.0, 1.0, 0.3, 0.1, 0.03)
+#: In folds, a step of the search for v gains at least this share of the loss without v.
+ROUGH = 1e-4
+#: Most documents on which bands and strength are chosen; with fewer than the second number there are five folds,
+#: else two.
+MOST_JUDGED, MANY = 4000, 5000
+#: A more flexible model must be better by this number of standard errors.
+CLEARLY = 0.5
+
+
+def can_weight_words(model: FittedModel) -> bool:
+    """True if a model has one text column whose score is a sum over words, so that words can have weights."""
+    if len(model.parts) != 1 or not isinstance(model.parts[0].family, Documents):
+        return False
+    family = model.parts[0].family
+    return family.reader.update_problem(family) is None and model.plain_forms[0].kind == "linear"
+
+
+def calibrate_words(rows: LeaveOneOut, hashes: Any) -> Calibrated:
+    """Calibrate a model of one text column on its training documents; `hashes` of the documents make the folds."""
+    model, usable = rows.model, usable_rows(rows)
+    left_out = int((rows.is_only_row_of_class & (rows.fitted_weight > 0)).sum())
+    if len(usable) == 0 or len(model.classes) < 2 or not model.parts:
+        return Calibrated(
+            Calibration.none("words", len(model.schema.names), model.classes),
+            rows.score(rows.log_proba()),
+            model,
+        )
+    if len(usable) < rows.batch.n_rows:
+        rows, hashes = rows.select_rows(usable), hashes[usable]
+    chosen, strength, predictions = _choose(rows, hashes)
+    learner = Learner(rows)
+    layers = learner.fit_bands() if chosen else learner.plain
+    if strength is not None:
+        layers = learner.fit_words(layers, strength)
+    at, log_p, method = predictions
+    weight = np.ones(len(at)) if rows.weight is None else rows.weight[at]
+    score = score_of(log_p, rows.log_class_prior(at), rows.y[at], weight, model.classes, left_out, method)
+    objective, v, _ = learner._temperature
+    calibration = objective.calibration(rows, v, None)
+    stats, block = model.blocks[0], rows.batch.blocks[0]
+    learned, words = layers.learned, learner.words
+    if learned is None:
+        learned, words = np.zeros((0, len(model.classes)), np.float32), words[:0]
+    vocabulary = stats.vocabulary if stats.vocabulary is not None else getattr(block, "vocabulary", None)
+    bands = layers.bands if chosen else np.ones(1)
+    weights = WordWeights.of(vocabulary, words, model.classes, learned, bands, strength)
+    offsets = dict(zip(model.classes.tolist(), layers.offsets.tolist(), strict=True))
+    return Calibrated(replace(calibration, kind="words", offsets=offsets, words=weights), score, model)
+
+
+def _choose(rows: LeaveOneOut, hashes: Any) -> tuple[bool, float | None, tuple[Positions, Floats, str]]:
+    """Choose bands or none and a strength or None by true folds.
+
+    Also returns the scored documents, their log-probabilities by the settings that the other folds chose, and the name
+    of the method.
+    """
+    n = rows.batch.n_rows
+    n_folds = N_FOLDS if n < MANY else 2
+    some = np.arange(n)
+    if n > MOST_JUDGED:
+        some = np.sort(np.random.default_rng(0).choice(n, MOST_JUDGED, replace=False))
+    fold = fold_of_rows(hashes[some], rows.y[some], n_folds)
+    small = _fewer_words(rows.select_rows(some))
+    at, held = [], []
+    for k in range(n_folds):
+        rest, own = np.flatnonzero(fold != k), np.flatnonzero(fold == k)
+        learner = Learner(_fit_rows(small, rest))
+        if len(own) and len(usable_rows(learner.rows)) == len(rest):
+            at.append(some[own])
+            held.append(Held(learner, small.batch.blocks[0].select_rows(own), small.y[own]))
+    if not held:  # a class has only one document outside every fold
+        return False, None, (np.arange(n), rows.log_proba(), "leave-one-out")
+    everywhere = np.concatenate(at)
+    trials = Trials(held, rows.y[everywhere], rows.fitted_weight[everywhere])
+    use_bands, strength = trials.search()
+    method = f"{len(held)} folds" + (f" of {MOST_JUDGED:,} documents" if n > MOST_JUDGED else "")
+    return use_bands, strength, (everywhere, trials.log_proba(), method)
+
+
+@dataclass
+class Trials:
+    """Settings that were tried on documents of all folds, with classes y and weights."""
+
+    held: list[Held]
+    y: Codes
+    weight: Floats
+
+    def __post_init__(self) -> None:
+        #: By bands or none and strength: the layers of the folds, and the log-probabilities of all documents.
+        self._tried: dict[tuple[bool, float | None], tuple[list[Layers], Floats]] = {}
+
+    def _try(self, use_bands: bool, strength: float | None, start: list[Layers] | None = None) -> Floats:
+        """Try settings, from the learned weights of other layers, and return the loss of every document."""
+        if strength is None:
+            layers = [own.learner.fit_bands() if use_bands else own.learner.plain for own in self.held]
+        else:
+            plain = self._tried[use_bands, None][0]
+            before = plain if start is None else start
+            starts = [a._replace(learned=b.learned) for a, b in zip(plain, before, strict=True)]
+            pairs = zip(self.held, starts, strict=True)
+            layers = [own.learner.fit_words(layer, strength, ROUGH) for own, layer in pairs]
+        log_p = np.concatenate([a.log_proba(b) for a, b in zip(self.held, layers, strict=True)])
+        self._tried[use_bands, strength] = layers, log_p
+        return self._loss(log_p)
+
+    def _loss(self, log_p: Floats) -> Floats:
+        return np.asarray(-log_p[np.arange(len(self.y)), self.y])
+
+    def search(self) -> tuple[bool, float | None]:
+        """Return bands or none, and the strength or None, that give the least loss.
+
+        Strengths are tried from strong to weak while they improve; then the other setting of the bands is tried with
+        the same strength, and weaker ones if it is better.
+        """
+        use_bands, strength, least = False, None, self._try(False, None)
+        if self.held[0].learner.left.has_bands:
+            loss = self._try(True, None)
+            if _is_better(loss, least, self.weight):
+                use_bands, least = True, loss
+        strength, least = self._weaken(use_bands, None, least)
+        if strength is not None and self.held[0].learner.left.has_bands:
+            loss = self._try(not use_bands, strength, self._tried[use_bands, strength][0])
+            if _is_better(loss, least, self.weight) or (
+                use_bands and not _is_better(least, loss, self.weight)
+            ):
+                use_bands = not use_bands
+                strength, least = self._weaken(use_bands, strength, loss)
+        return use_bands, strength
+
+    def _weaken(self, use_bands: bool, strength: float | None, least: Floats) -> tuple[float | None, Floats]:
+        """Return the best strength from this one on, and its losses: weaker ones are tried while they improve."""
+        layers = None if strength is None else self._tried[use_bands, strength][0]
+        for weaker in STRENGTHS if strength is None else STRENGTHS[STRENGTHS.index(strength) + 1 :]:
+            loss = self._try(use_bands, weaker, layers)
+            layers = self._tried[use_bands, weaker][0]
+            if _is_better(loss, least, self.weight):
+                strength, least = weaker, loss
+            elif strength is not None or weaker < STRENGTHS[1]:
+                break
+        return strength, least
+
+    def log_proba(self) -> Floats:
+        """Return log-probabilities of all documents; no fold has a say in the settings for itself."""
+        of_fold = np.repeat(np.arange(len(self.held)), [len(own.y) for own in self.held])
+        tried = [log_p for _, log_p in self._tried.values()]
+        losses, found = [self._loss(log_p) for log_p in tried], np.empty_like(tried[0])
+        for k in range(len(self.held)):
+            here, others = of_fold == k, (of_fold != k) | (len(self.held) == 1)
+            means = [float(self.weight[others] @ loss[others]) for loss in losses]
+            found[here] = tried[int(np.argmin(means))][here]
+        return found
+
+
+def _is_better(new: Floats, old: Floats, weight: Floats) -> bool:
+    """True if losses are lower than others by more than a part of the standard error."""
+    gain = (old - new) * weight
+    return bool(gain.sum() > CLEARLY * np.sqrt(((gain - gain.mean()) ** 2).sum()))
+
+
+def _fewer_words(rows: LeaveOneOut) -> LeaveOneOut:
+    """Return the rows with only the words that they have as columns."""
+    block: Any = rows.batch.blocks[0]
+    present = np.zeros(block.shape[1], bool)
+    present[block.indices] = True
+    place = (np.cumsum(present) - 1).astype(block.indices.dtype)
+    shape = block.shape[0], int(present.sum())
+    small = WordsBlock(block.data, place[block.indices], block.indptr, shape, block.n_words, block.missing)
+    return LeaveOneOut(rows.model, Batch(rows.batch.n_rows, (small,)), rows.y, rows.weight)
+
+
+def _fit_rows(rows: LeaveOneOut, some: Positions) -> LeaveOneOut:
+    """Return some rows with a model of these rows only."""
+    model, y = rows.model, rows.y[some]
+    weight = None if rows.weight is None else rows.weight[some]
+    block: Any = rows.batch.blocks[0].select_rows(some)
+    family, n = model.schema.parts[0].family, len(model.classes)
+    words = block.statistics(
+        engines.current(), family.terms, family.fit_support, Rows(y, weight, n, model.n_jobs)
+    )
+    w = np.ones(len(y)) if weight is None else weight
+    stats = Stats(
+        model.classes, np.bincount(y[w > 0], minlength=n), np.bincount(y, w, n).astype(float), (words,)
+    )
+    fitted = FittedModel(model.settings, model.schema, stats, model.classes)
+    return LeaveOneOut(fitted, Batch(len(y), (block,)), y, weight)

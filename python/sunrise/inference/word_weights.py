@@ -1,0 +1,230 @@
+"""Calibration of text by weights of words: bands of words, and a weight of every word and class.
+
+The score of class c is log pi_c + d_c + f sum_j x_j u_j (w_b(j) R_jc + v_jc) with f = t (tokens + 1)^g, where R are the
+weights of the model of words. All layers are fitted to leave-one-out scores: t, g and d as a temperature; then the
+weights w of bands of words by document frequency (12 numbers of 0 or more, pulled to 1); then v, what the model, left
+out, still gets wrong (logistic regression with the scores so far as offsets, pulled to 0).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sunrise import engines
+from sunrise._common.arrays import Codes, Floats, Positions
+from sunrise.data.blocks import SparseBlock
+from sunrise.families.documents_left_out import DocumentsLeftOut
+from sunrise.families.left_out import Documents
+from sunrise.inference.column_weights import OFFSET_PENALTY
+from sunrise.inference.leave_one_out import LeaveOneOut
+from sunrise.inference.optimise import minimise
+from sunrise.inference.score_blocks import log_frequencies, log_probabilities, score_unit, usable_rows
+from sunrise.inference.temperature import Temperature
+from sunrise.numerics.special import log
+
+#: Penalty factor of (w_b - 1)^2.
+BAND_PENALTY = 1.5
+#: A step of the search for v gains at least this share of the loss without v.
+TOLERANCE = 1e-5
+#: Weights of bands are fitted to this number of documents, or scores (documents x classes x bands) if those are more.
+BAND_ROWS, BAND_SCORES = 2048, 1 << 19
+
+
+class Layers(NamedTuple):
+    """Fitted layers: parameters of the temperature, weights of the bands, offsets of the classes, and learned weights.
+
+    `learned` is words x classes, over the words of a `Learner`; None without.
+    """
+
+    bands: Floats
+    offsets: Floats
+    learned: NDArray[np.float32] | None = None
+
+
+@dataclass
+class Learner:
+    """The layers on top of one model of words, fitted to its documents, each left out."""
+
+    rows: LeaveOneOut
+
+    @cached_property
+    def left(self) -> DocumentsLeftOut:
+        """The text column, with its documents left out."""
+        hook: Any = self.rows._hooks[0]
+        return hook.documents  # type: ignore[no-any-return]
+
+    @cached_property
+    def n_threads(self) -> int:
+        """Number of threads for passes over the words."""
+        block: Any = self.rows.batch.blocks[0]
+        return engines.threads(self.rows.model.n_jobs, len(block.data) * len(self.rows.model.classes))
+
+    @cached_property
+    def _documents(self) -> Documents:
+        block: Any = self.rows.batch.blocks[0]
+        return self.left.documents(block, self.rows.fitted_weight, self.left.has_bands)
+
+    @cached_property
+    def _bands(self) -> Floats:
+        """Leave-one-out scores by bands, rows x bands x classes."""
+        rows = self.rows
+        scores = self.left.band_scores(self._documents, rows.y, rows.fitted_weight, self.n_threads)
+        if scores is None:
+            raise ValueError(
+                'calibrate="words" needs estimate="mean" with this model. Use calibrate="temperature".'
+            )
+        scores[rows.batch.missing_documents(0)] = 0.0
+        if np.isposinf(scores).any():
+            rows._refuse_rows(np.asarray(np.isposinf(scores).any(axis=(1, 2))))
+        rows._joint_cache[0] = scores.sum(axis=1)
+        return scores
+
+    @cached_property
+    def _temperature(self) -> tuple[Temperature, Floats, float]:
+        """The temperature, its parameters, and the unit of the scores."""
+        _ = self._bands  # the temperature reads their sums
+        rows = self.rows
+        use = np.arange(rows.batch.n_rows)
+        most = Temperature.most_rows(rows)
+        if len(use) > most:
+            use = np.sort(np.random.default_rng(0).choice(use, most, replace=False))
+        objective = Temperature.of(rows, use)
+        return objective, objective.solve(), score_unit(rows, 0, usable_rows(rows))
+
+    def factors(self, block: Any) -> Floats:
+        """Return f of documents."""
+        objective, v, unit = self._temperature
+        return np.asarray(unit * np.exp(objective.log_t(v) + v[1] * np.log1p(block.lengths())))
+
+    @cached_property
+    def plain(self) -> Layers:
+        """The temperature alone."""
+        objective, v, _ = self._temperature
+        return Layers(np.ones(self._bands.shape[1]), v[objective.n_weights :])
+
+    @cached_property
+    def _factors(self) -> Floats:
+        return self.factors(self.rows.batch.blocks[0])
+
+    @cached_property
+    def _prior(self) -> Floats:
+        return log_frequencies(self.rows, np.arange(self.rows.batch.n_rows))
+
+    def fit_bands(self) -> Layers:
+        """Return the layers with weights of bands."""
+        rows, n = self.rows, self.rows.batch.n_rows
+        some, most = np.arange(n), max(BAND_ROWS, BAND_SCORES // self._bands[0].size)
+        if n > most:
+            some = np.sort(np.random.default_rng(0).choice(n, most, replace=False))
+        weight, total = rows.fitted_weight[some], float(rows.fitted_weight.sum())
+        cells = self._bands[some] * self._factors[some, None, None]
+        cells = np.ascontiguousarray((cells[:, :, 1:] - cells[:, :, :1]).transpose(0, 2, 1)).ravel()
+        data = cells, self._prior[some], rows.y[some], weight / weight.sum()
+        n_bands, start = self._bands.shape[1], self.plain
+        penalty = np.repeat([BAND_PENALTY, OFFSET_PENALTY], [n_bands, len(start.offsets)]) / total
+        centre = np.repeat([1.0, 0.0], [n_bands, len(start.offsets)])
+
+        def objective(p: Floats) -> tuple[float, Floats]:
+            value, by_band, by_class = engines.current().loss(*data, p[:n_bands], p[n_bands:], self.n_threads)
+            gradient = np.concatenate([by_band, by_class]) + 2.0 * penalty * (p - centre)
+            return value + float(penalty @ (p - centre) ** 2), gradient
+
+        def hessian(p: Floats) -> Floats:
+            curvature = engines.current().curvature(*data, p[:n_bands], p[n_bands:], self.n_threads)
+            return np.asarray(curvature + np.diag(2.0 * penalty))
+
+        fixed = ~self._temperature[0].has_offset
+        low = np.concatenate([np.zeros(n_bands), np.where(fixed, start.offsets, -np.inf)])
+        high = np.concatenate([np.full(n_bands, np.inf), np.where(fixed, start.offsets, np.inf)])
+        p = minimise(objective, hessian, np.concatenate([start.bands, start.offsets]), (low, high), 1e-8)
+        return Layers(p[:n_bands], p[n_bands:])
+
+    @cached_property
+    def words(self) -> Positions:
+        """Positions of the words that have weights: those that another document has."""
+        return np.flatnonzero(self.left._is_used)
+
+    @cached_property
+    def _z(self) -> SparseBlock:
+        """Documents f r x u over the words that have weights."""
+        return self._columns(self._documents, self._factors)
+
+    def _columns(self, documents: Documents, factors: Floats) -> SparseBlock:
+        """Return documents times their factors, over the words that have weights."""
+        idf, place = self.left.family.weight_to_apply, np.full(documents.shape[1], -1, np.int32)
+        place[self.words] = np.arange(len(self.words), dtype=np.int32)
+        column = place[documents.indices]
+        keep = documents.known & (column >= 0)
+        scale = documents.stretch * factors
+        data = documents.data * np.repeat(scale, np.diff(documents.indptr)) * idf[documents.indices]
+        indptr = np.concatenate([[0], np.cumsum(keep)])[documents.indptr]
+        data, shape = data[keep].astype(np.float32), (documents.shape[0], len(self.words))
+        return SparseBlock(data, column[keep], indptr.astype(np.int64), shape)
+
+    def fit_words(self, layers: Layers, strength: float, tolerance: float = TOLERANCE) -> Layers:
+        """Return layers with weights of words, found from those that the layers have already."""
+        rows, n_classes = self.rows, len(self.rows.model.classes)
+        offsets = np.tensordot(self._bands, layers.bands, (1, 0)) * self._factors[:, None]
+        offsets += self._prior
+        offsets += layers.offsets
+        weight, z = rows.fitted_weight, self._z
+        squares = float((np.repeat(weight, np.diff(z.indptr)) * z.data.astype(np.float64) ** 2).sum())
+        penalty = strength * squares / float(weight.sum())
+        width = 1 if n_classes == 2 else n_classes
+        start = layers.learned
+        if penalty == 0.0:
+            return layers._replace(learned=np.zeros((len(self.words), n_classes), np.float32))
+        if start is None:
+            start = np.zeros((len(self.words), width), np.float32)
+        elif n_classes == 2:
+            start = np.float32(2.0) * start[:, 1:]
+        penalty /= 2.0 if n_classes == 2 else 1.0  # one column stands for v and -v
+        rest = start, penalty, tolerance, self.n_threads
+        v = engines.current().word_weights(z, offsets, rows.y, weight, *rest)
+        learned = np.float32(0.5) * np.concatenate([-v, v], axis=1) if n_classes == 2 else v
+        return layers._replace(learned=learned)
+
+
+@dataclass
+class Held:
+    """Documents that a learner has not seen."""
+
+    learner: Learner
+    block: Any
+    y: Codes
+
+    @cached_property
+    def _documents(self) -> Documents:
+        left = self.learner.left
+        documents = left.new_documents(self.block)
+        if not left.has_bands:
+            documents = replace(documents, bands=np.zeros_like(documents.bands), n_bands=1)
+        return documents
+
+    @cached_property
+    def _bands(self) -> Floats:
+        nothing = np.zeros(len(self.y))
+        scores = self.learner.left.band_scores(self._documents, self.y, nothing, self.learner.n_threads)
+        if scores is None:
+            raise ValueError("new documents have scores by all statistics")
+        if self.block.missing is not None:
+            scores[self.block.missing] = 0.0
+        return scores
+
+    @cached_property
+    def _z(self) -> Any:
+        return self.learner._columns(self._documents, self.learner.factors(self.block)).matrix
+
+    def log_proba(self, layers: Layers) -> Floats:
+        """Return log-probabilities under the frequencies of the classes, rows x classes."""
+        model = self.learner.rows.model
+        scores = np.tensordot(self._bands, layers.bands, (1, 0)) * self.learner.factors(self.block)[:, None]
+        if layers.learned is not None:
+            scores += self._z @ layers.learned
+        prior = log(model.stats.weight / model.stats.weight.sum()) if model.is_generative else 0.0
+        return log_probabilities(np.maximum(scores + layers.offsets + prior, -1e300))
