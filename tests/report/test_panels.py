@@ -183,12 +183,46 @@ def test_no_serious_finding_of_axe(open_page, heart, scheme, options):
     assert [f"{v['id']}: {v['help']} {v['nodes'][0]['html']}" for v in found] == []
 
 
+def test_no_serious_finding_of_axe_with_text_pairs_and_many_classes(open_page):
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe is not installed")
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 24, 1200)
+    X = {
+        "text": [f"word{k} word{k % 7} more {'x' * (k + 2)}" for k in y],
+        "x": rng.normal(y),
+        "many": [f"level {k}" for k in rng.integers(0, 400, 1200)],
+        "half": y % 2,
+        "third": (y // 2) % 3,
+    }
+    families = {"text": "text", "many": "categorical", "half": "categorical", "third": "categorical"}
+    model = sr.NaiveBayes(families, interactions=[("half", "third")], calibrate=None).fit(X, y)
+    page = open_page(model)
+    page.get_by_label("text", exact=True).fill("word3 more word2")
+    page.get_by_label("many", exact=True).fill("nowhere")
+    page.get_by_label("half", exact=True).select_option("1")
+    page.get_by_label("third", exact=True).select_option("2")
+    assert page.locator("[aria-label='Pairs of columns'] li").count() == 1
+    found = axe.Axe().run(page).response["violations"]
+    assert [f"{v['id']}: {v['help']} {v['nodes'][0]['html']}" for v in found] == []
+
+
 def test_a_phone_does_not_scroll_sideways(open_page, heart):
     page = open_page(heart, **PHONE)
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     mammographic = sr.NaiveBayes().fit(load_mammographic("pandas").frame, "severity")
     page = open_page(mammographic, **PHONE)
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+def test_columns_can_be_listed_by_points_and_by_name(open_page, heart):
+    page = open_page(heart)
+    page.get_by_label("high_sugar", exact=True).select_option("yes")
+    page.get_by_label("Order").select_option("points")
+    assert page.locator(".rows label").first.inner_text() == "high_sugar"
+    page.get_by_label("Order").select_option("name")
+    assert page.locator(".rows label").all_inner_texts() == sorted(heart.feature_names_in_)
+    page.get_by_label("Order").select_option("table")
+    assert page.locator(".rows label").all_inner_texts() == heart.feature_names_in_.tolist()
 
 
 def test_the_facts_are_small(heart):

@@ -2,7 +2,7 @@
 "use strict";
 
 function drawColumns(model, facts, root) {
-  const classes = facts.picture_classes, names = classes.map((c) => String(model.spec.classes[c]));
+  const classes = facts.picture_classes, names = classes.map((c) => model.names[c]);
   const bits = (j) => (facts.bits[j] === null ? -1 : facts.bits[j]);
   const used = model.columns.map((_, j) => j).filter((j) => model.columns[j].family !== null);
   const unused = model.columns.map((_, j) => j).filter((j) => model.columns[j].family === null);

@@ -25,7 +25,7 @@ class Nomogram {
   }
 
   build() {
-    const classes = this.model.spec.classes.map(String);
+    const classes = this.model.names;
     const choice = (id, selected, options) => el("select", { id }, options.map(([value, text]) =>
       el("option", { value, selected: Number(value) === selected }, text)));
     const ofClasses = classes.map((name, c) => [c, name]);
@@ -36,6 +36,9 @@ class Nomogram {
       field.addEventListener("change", () => this.compare(key, Number(field.value)));
     this.search = el("input", { type: "search", id: "search", autocomplete: "off", spellcheck: "false" });
     this.search.addEventListener("input", () => { this.limit = STEP; this.list(); });
+    this.sorting = el("select", { id: "order" }, [["bits", "by information"], ["points", "by points now"], ["name", "by name"], ["table", "as in the table"]]
+      .map(([value, text]) => el("option", { value }, text)));
+    this.sorting.addEventListener("change", () => this.list());
     this.onlySet = el("input", { type: "checkbox", id: "only-set" });
     this.onlySet.addEventListener("change", () => { this.limit = STEP; this.list(); });
     this.bars = el("div", { class: "bars" });
@@ -56,6 +59,7 @@ class Nomogram {
         el("span", {}, el("label", { for: "target" }, "Points for "), this.targetField),
         el("span", {}, el("label", { for: "against" }, "against "), this.againstField),
         this.order.length > 8 ? el("span", {}, el("label", { for: "search" }, "Find a column "), this.search) : null,
+        this.order.length > 8 ? el("span", {}, el("label", { for: "order" }, "Order "), this.sorting) : null,
         el("span", {}, this.onlySet, el("label", { for: "only-set" }, " only set values")),
         el("button", { type: "button", onclick: () => this.clear() }, "Clear all"),
         hasCounts ? el("button", { type: "button", onclick: () => this.zeroCounts() }, "Empty counts to 0") : null),
@@ -71,10 +75,19 @@ class Nomogram {
     }
   }
 
-  // The columns that are listed: by information, filtered by the search, the first `limit` of them.
+  sorted() {
+    const { model, sorting, result } = this, copy = this.order.slice();
+    const size = (j) => Math.abs(this.points(result.parts.subarray(j * model.n, (j + 1) * model.n))) || 0;
+    if (sorting.value === "points" && result) copy.sort((a, b) => size(b) - size(a));
+    if (sorting.value === "name") copy.sort((a, b) => (model.columns[a].name < model.columns[b].name ? -1 : 1));
+    if (sorting.value === "table") copy.sort((a, b) => a - b);
+    return copy;
+  }
+
+  // The columns that are listed: in their order, filtered by the search, the first `limit` of them.
   list() {
     const query = this.search.value.trim().toLowerCase();
-    const found = this.order.filter((j) =>
+    const found = this.sorted().filter((j) =>
       (!query || this.model.columns[j].name.toLowerCase().includes(query)) &&
       (!this.onlySet.checked || this.values[j] !== null));
     // Set values stay in sight, however little their columns tell.
@@ -87,7 +100,7 @@ class Nomogram {
     this.more.hidden = found.length <= this.limit;
     this.more.textContent = `Show ${Math.min(STEP, found.length - this.limit)} more`;
     this.shown.textContent = listed.length === this.order.length ? ""
-      : `${count(listed.length)} of ${plural(this.order.length, "column")} shown, the most informative first.`;
+      : `${count(listed.length)} of ${plural(this.order.length, "column")} shown.`;
     this.target = null;
     this.update();
   }
@@ -112,7 +125,7 @@ class Nomogram {
   }
 
   compared() {
-    const names = this.model.spec.classes.map((name) => cut(String(name), 24));
+    const names = this.model.names.map((name) => cut(name, 24));
     if (this.model.n === 1) return "Points";
     return `Points for ${names[this.target]} against ${this.against < 0 ? "all other classes" : names[this.against]}`;
   }
@@ -233,12 +246,12 @@ class Nomogram {
   }
 
   drawBars({ p, impossible }) {
-    const names = this.model.spec.classes, many = p.length > MOST_BARS;
+    const names = this.model.names, many = p.length > MOST_BARS;
     const order = p.map((_, c) => c);
     const best = order.reduce((a, b) => (p[b] > p[a] ? b : a), 0);
     if (many) order.sort((a, b) => p[b] - p[a] || a - b).splice(MOST_BARS);
     this.bars.replaceChildren(...order.map((c) => el("div", { class: "prob", title: String(p[c]) },
-      el("span", { class: "label" }, swatch(c), cut(String(names[c]), 28)),
+      el("span", { class: "label" }, swatch(c), cut(names[c], 28)),
       el("span", { class: "track" }, el("span", { class: "fill", style: `width:${100 * p[c]}%;background:${colour(c)}` })),
       el("span", { class: "value" }, percent(p[c])))),
       many ? el("p", { class: "quiet" }, `and ${count(p.length - MOST_BARS)} less probable classes`) : "");

@@ -17,14 +17,14 @@ function drawOverview(model, facts, root) {
 }
 
 function classTable(model, facts) {
-  const most = 12, shown = model.spec.classes.map((_, c) => c);
+  const most = 12, shown = model.names.map((_, c) => c);
   if (shown.length > most) shown.sort((a, b) => facts.class_prior[b] - facts.class_prior[a]).splice(most);
   return el("table", { class: "classes" },
     el("caption", {}, "Classes" + (model.n > most ? `: the ${most} most frequent of ${count(model.n)}` : "")),
     el("thead", {}, el("tr", {}, ["Class", "Rows", "Probability before any value"].map((h, k) =>
       el("th", { scope: "col", class: k ? "n" : null }, h)))),
     el("tbody", {}, shown.map((c) => el("tr", {},
-      el("th", { scope: "row" }, swatch(c), String(model.spec.classes[c])),
+      el("th", { scope: "row" }, swatch(c), model.names[c]),
       el("td", { class: "n" }, count(facts.class_rows[c])),
       el("td", { class: "n" }, percent(facts.class_prior[c]))))));
 }

@@ -30,7 +30,7 @@ function drawQuality(model, facts, root) {
 }
 
 const classChoice = (id, model, extra, selected) => el("select", { id }, extra.map(([v, t]) => el("option", { value: v }, t)),
-  model.spec.classes.map((name, c) => el("option", { value: c, selected: c === selected }, cut(String(name), 40))));
+  model.names.map((name, c) => el("option", { value: c, selected: c === selected }, cut(name, 40))));
 
 // Groups of similar rows: mean predicted probability, observed frequency, weight. They have about equal weights, or, where most
 // probabilities are alike, so that this leaves few groups, equal widths.
@@ -92,7 +92,7 @@ function reliabilityFigure(model, q) {
 }
 
 function confusionFigure(model, q) {
-  const names = model.spec.classes.map((name) => cut(String(name), 16));
+  const names = model.names.map((name) => cut(name, 16));
   return el("figure", {}, el("figcaption", {}, el("strong", {}, "Confusion matrix"),
     el("p", { class: "quiet" }, "Rows are true classes, columns are predictions; shading is the share of the true class.")),
     el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Confusion matrix" }, el("table", { class: "confusion" },
@@ -109,8 +109,8 @@ function pairsFigure(model, q) {
     el("p", { class: "quiet" }, `The model has ${count(model.n)} classes, too many for a matrix.`)),
     el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Most frequent confusions" }, el("table", {},
       el("thead", {}, el("tr", {}, ["True class", "Predicted", "Rows"].map((h, k) => el("th", { scope: "col", class: k === 2 ? "n" : null }, h)))),
-      el("tbody", {}, q.pairs.map(([a, b, n]) => el("tr", {}, el("td", {}, String(model.spec.classes[a])),
-        el("td", {}, String(model.spec.classes[b])), el("td", { class: "n" }, count(n))))))));
+      el("tbody", {}, q.pairs.map(([a, b, n]) => el("tr", {}, el("td", {}, model.names[a]),
+        el("td", {}, model.names[b]), el("td", { class: "n" }, count(n))))))));
 }
 
 // Costs: every threshold of P(class) with its errors and their price; the best one, and any other to compare.
@@ -132,7 +132,7 @@ function costsFigure(model, q, root) {
     const price = found.map((f, k) => (100 * (cost[0] * alarms[k] + cost[1] * (positives - f))) / rows);
     const cheapest = price.reduce((a, v, k) => (v < price[a] - 1e-12 ? k : a), 0);
     draw.cheapest = cheapest / bins;
-    const k = Math.min(bins, Math.max(0, Math.round(Number(slider.value) * bins))), name = cut(String(model.spec.classes[c]), 30);
+    const k = Math.min(bins, Math.max(0, Math.round(Number(slider.value) * bins))), name = cut(model.names[c], 30);
     const top = Math.max(...price) || 1, width = 420, height = 190;
     const own = frame({ width, height, x: [0, 1], y: [0, top * 1.05], xTicks: [0, 0.25, 0.5, 0.75, 1], yTicks: roundTicks(0, top, 4), bottom: 38, left: 56,
       xText: `threshold of P(${cut(name, 20)})`, yText: "cost per 100 rows" });

@@ -343,6 +343,7 @@ class Model {
     this.spec = spec;
     this.n = spec.classes.length;
     this.columns = spec.columns;
+    this.names = spec.classes.map(levelName);
     this.logPrior = spec.log_prior.map(plainNumber);
     this.plainLogPrior = spec.log_prior_without_offsets && spec.log_prior_without_offsets.map(plainNumber);
     this.classLogPrior = spec.log_class_prior.map(plainNumber);
