@@ -95,3 +95,29 @@ def test_without_rust_make_says_what_to_install(target, tmp_path):
     assert done.returncode != 0 and len(said) == 1
     assert "Rust is not installed: get it from https://rustup.rs" in said[0]
     assert not (tmp_path / "venv").exists()
+
+
+#: A Python that creates "environments" with copies of itself, and only says what it is asked to run.
+STUB = """#!/bin/sh
+case "$2" in
+venv) mkdir -p "$3/bin" && cp "$0" "$3/bin/python" ;;
+*) echo "ran $2" ;;
+esac
+"""
+
+
+@pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed")
+@pytest.mark.skipif(os.name == "nt", reason="the path is built of links")
+def test_the_demo_says_what_it_is_doing_before_every_long_step(tmp_path):
+    for tool in ("make", "sh", "find", "uname", "test", "mkdir", "cp", "touch"):
+        (tmp_path / tool).symlink_to(shutil.which(tool))
+    for tool in ("cargo", "python3"):
+        (tmp_path / tool).write_text(STUB)
+        (tmp_path / tool).chmod(0o755)
+    command = ["make", "demo", f"VENV={tmp_path / 'venv'}"]
+    done = subprocess.run(
+        command, cwd=ROOT, env={"PATH": str(tmp_path)}, capture_output=True, text=True, check=True
+    )
+    said = [line for line in done.stdout.splitlines() if not line.startswith(str(tmp_path))]
+    assert [line.split()[0] for line in said] == ["Creating", "Installing", "ran", "Fitting", "ran"]
+    assert said[2] == "ran pip" and said[4] == "ran sunrise.demo"
