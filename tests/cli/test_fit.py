@@ -233,3 +233,22 @@ def test_the_reliability_of_many_classes_is_pooled_in_tenths(cli, tmp_path):
     assert sum(g["weight"] for g in groups) == pytest.approx(3 * 600)
     assert sum(g["weight"] * g["observed"] for g in groups) == pytest.approx(600)
     assert "on 600 unseen rows" in cli("fit", path, "-t", "y").out
+
+
+def test_pairs_of_columns_are_on_the_card(cli, tmp_path):
+    """The class is the exclusive or of two columns, which neither of them tells alone."""
+    rng = np.random.default_rng(2)
+    a, b = rng.integers(0, 2, (2, 800))
+    y = np.where(rng.random(800) < 0.9, a ^ b, 1 - (a ^ b))
+    path = tmp_path / "pair.csv"
+    rows = (f"{'uv'[i]},{'pq'[j]},{['no', 'yes'][k]}" for i, j, k in zip(a, b, y, strict=True))
+    path.write_text("\n".join(["a,b,y", *rows]) + "\n")
+    assert cli("fit", path, "-t", "y", "--json").json["interactions"] == []
+    card = cli("fit", path, "-t", "y", "--interactions", "--calibrate", "columns", "--json").json
+    (pair,) = card["interactions"]
+    assert "a" in pair["columns"] and "b" in pair["columns"]
+    assert card["score"]["accuracy"] == pytest.approx(np.mean(y == (a ^ b)), abs=0.02)
+    model = tmp_path / "pair.sunrise"
+    assert "columns scored together" in cli("inspect", model).out
+    (row,) = cli("explain", model, "--set", "a=u", "--set", "b=q", "--json").json
+    assert row["predicted"] == "yes" and pair["columns"] in row["contributions"]

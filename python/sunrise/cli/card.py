@@ -41,6 +41,9 @@ def card_of(model: Any, score: Any = None) -> dict[str, Any]:
             for c in sorted(columns, key=lambda c: -(c["bits"] or 0.0))
             if c["bits"]
         ][:10],
+        "interactions": [
+            {"columns": pair, "gain": gain, "weight": weight} for pair, gain, weight in summary.interactions
+        ],
         "words": _words(model),
         "left_out": [{"column": c.name, "reason": c.reason} for c in summary.columns if c.family is None],
     }

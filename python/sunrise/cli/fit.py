@@ -44,6 +44,7 @@ from sunrise.cli.options import Reading, column_option, data_argument, json_opti
     "--weight",
     help="A column with the weights of the rows.",
 )
+@click.option("--interactions", is_flag=True, help="Find pairs of columns that are scored together.")
 @click.option("--no-values", is_flag=True, help="Save no training values of numeric columns.")
 @click.option("--stream", is_flag=True, help="Read in batches, as data above 64 MB are.")
 @click.option(
@@ -116,7 +117,8 @@ def _fitted(rows: Any, target: str | None, options: dict[str, Any]) -> tuple[Any
     families = _families(rows, label, options)
     weight = options["weight"] and rows.require(options["weight"], "--weight")
     calibrate = None if options["calibrate"] == "none" else options["calibrate"]
-    model = NaiveBayes(families, calibrate=calibrate, n_jobs=options["jobs"])
+    pairs = "auto" if options["interactions"] else None
+    model = NaiveBayes(families, calibrate=calibrate, interactions=pairs, n_jobs=options["jobs"])
     if options["stream"] or options["checkpoint"] or not rows.is_small:
         model.fit(rows.source, y=label, sample_weight=weight, checkpoint=options["checkpoint"])
         _require_two_classes(model.classes_.tolist(), label)

@@ -81,6 +81,13 @@ def print_card(card: dict[str, Any], title: str) -> None:
     print_score(out, card["score"], [entry["class"] for entry in card["classes"]])
     _print_classes(out, card["classes"])
     _print_columns(out, card["columns"])
+    if card["interactions"]:
+        pairs = table_of("columns scored together", "gain", "weight")
+        for pair in card["interactions"][:MOST_COLUMNS]:
+            pairs.add_row(*(_text(pair[name]) for name in ("columns", "gain", "weight")))
+        out.print()
+        out.print(pairs)
+        _print_rest(out, len(card["interactions"]), "pairs")
     for name, words in card["words"].items():
         out.print()
         out.print(f"most informative words of {name}: {', '.join(words)}", markup=False)
