@@ -164,6 +164,19 @@ def test_many_classes_are_listed_as_pairs(open_page):
     assert shown == pytest.approx(parts[best] - np.delete(parts, best).mean(), abs=6e-3)
 
 
+def test_a_phone_shows_the_most_probable_of_many_classes(open_page):
+    rng = np.random.default_rng(0)
+    y = np.arange(240) % 8
+    model = sr.NaiveBayes(calibrate=None).fit({"x": rng.normal(3.0 * y)}, y)
+    page = open_page(model, **PHONE)
+    page.get_by_label("x", exact=True).fill("21")
+    labels = page.locator(".prob .label").all_inner_texts()
+    assert labels[0] == "7" and len(labels) == 5
+    assert "and 3 less probable classes" in page.locator(".bars").inner_text()
+    page = open_page(model)
+    assert page.locator(".prob .label").all_inner_texts() == list("01234567")
+
+
 def test_a_level_of_probability_zero_is_named_impossible(open_page):
     table = {"colour": ["red", "red", "blue", "green"]}
     model = sr.NaiveBayes("categorical", estimate="mle", calibrate=None).fit(table, ["a", "a", "b", "b"])

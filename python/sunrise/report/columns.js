@@ -30,7 +30,7 @@ function drawColumns(model, facts, root) {
         facts.missing[j] ? `; ${plural(facts.missing[j], "missing cell")}` : "",
         column.weight !== undefined && column.weight !== 1 ? `; weight ${short(column.weight)}` : ""),
       el("p", { class: "bits" }, el("span", { class: "track" }, el("span", { class: "fill", style: `width:${(100 * Math.max(0, bits(j))) / most}%` })),
-        el("span", {}, bits(j) < 0 ? "bits unknown" : `${short(facts.bits[j])} bits`)),
+        el("span", {}, bitsText(facts.bits[j]))),
       drawn || el("p", { class: "quiet" }, picture || facts.pictured > used.indexOf(j)
         ? "No picture: the values of this column have no distribution of their own."
         : `No picture: only the ${count(facts.pictured)} most informative columns have one.`));

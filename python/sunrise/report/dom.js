@@ -32,6 +32,7 @@ function percent(p) {
   if (p < 1 && p > 0.9995) return "> 99.9 %";
   return `${(100 * p).toFixed(1)} %`;
 }
+const bitsText = (b) => (b === null ? "bits unknown" : `${b < 1e-6 ? "0" : short(b)} bits`);
 const plural = (n, noun) => `${count(n)} ${noun}${n === 1 ? "" : "s"}`;
 const cut = (text, most) => (text.length <= most ? text : text.slice(0, most - 1) + "\u2026");
 

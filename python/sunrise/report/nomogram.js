@@ -246,15 +246,15 @@ class Nomogram {
   }
 
   drawBars({ p, impossible }) {
-    const names = this.model.names, many = p.length > MOST_BARS;
+    const names = this.model.names, most = this.root.clientWidth < 600 ? MOST_BARS / 2 : MOST_BARS, many = p.length > most;
     const order = p.map((_, c) => c);
     const best = order.reduce((a, b) => (p[b] > p[a] ? b : a), 0);
-    if (many) order.sort((a, b) => p[b] - p[a] || a - b).splice(MOST_BARS);
+    if (many) order.sort((a, b) => p[b] - p[a] || a - b).splice(most);
     this.bars.replaceChildren(...order.map((c) => el("div", { class: "prob", title: String(p[c]) },
       el("span", { class: "label" }, swatch(c), cut(names[c], 28)),
       el("span", { class: "track" }, el("span", { class: "fill", style: `width:${100 * p[c]}%;background:${colour(c)}` })),
       el("span", { class: "value" }, percent(p[c])))),
-      many ? el("p", { class: "quiet" }, `and ${count(p.length - MOST_BARS)} less probable classes`) : "");
+      many ? el("p", { class: "quiet" }, p.length - most === 1 ? "and 1 less probable class" : `and ${count(p.length - most)} less probable classes`) : "");
     const set = this.values.reduce((sum, v) => sum + (v !== null), 0);
     this.says.textContent = (impossible ? "These values are impossible in every class, so the class prior decides. " : "") +
       `Most probable: ${names[best]}, ${percent(p[best])}; ${plural(set, "value")} set.`;

@@ -4,6 +4,7 @@
 function drawOverview(model, facts, root) {
   byId("head").textContent = facts.head;
   const used = model.columns.filter((column) => column.family !== null).length;
+  const largest = Math.max(...facts.class_rows) / Math.max(facts.rows, 1);
   const card = (value, text) => el("li", {}, el("strong", {}, value), el("span", {}, text));
   add(root,
     el("ul", { class: "cards" },
@@ -11,7 +12,7 @@ function drawOverview(model, facts, root) {
       card(count(model.n), "classes"),
       card(count(used), used === model.columns.length ? "columns" : `of ${count(model.columns.length)} columns are used`),
       facts.quality ? card(percent(facts.quality.accuracy), "correct on unseen rows") : null,
-      facts.quality ? card(percent(facts.quality.prior_accuracy), "correct without any column") : null),
+      facts.quality ? card(percent(largest), "of the rows are in the largest class") : null),
     classTable(model, facts),
     el("p", { class: "quiet" }, el("code", {}, facts.estimator)));
 }

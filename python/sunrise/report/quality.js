@@ -23,6 +23,10 @@ function drawQuality(model, facts, root) {
         line("Log loss", short(q.log_loss), short(q.prior_log_loss), "mean surprise in nats; lower is better"),
         q.brier === undefined ? null : line("Brier score", short(q.brier), "", "mean squared error of the probabilities; lower is better"),
         q.brier === undefined ? null : line("Calibration error", short(q.calibration_error), "", "mean gap between predicted and observed frequency"))));
+  // With equally frequent classes, the prior of the other rows always guesses another class.
+  if (q.prior_accuracy < 0.8 * (Math.max(...facts.class_rows) / facts.rows))
+    root.append(el("p", { class: "quiet" }, "The class prior alone guesses the class that is most frequent among the other rows. Leaving a row out makes " +
+      "its own class rarer, so with equally frequent classes the guess is wrong."));
   if (!q.bins) return root.append(el("p", {}, "This model keeps no confusion matrix: it was fitted by an older version."));
   root.append(el("div", { class: "figures" }, reliabilityFigure(model, q), q.confusion ? confusionFigure(model, q) : pairsFigure(model, q)));
   if (q.bins.weight.length === model.n) costsFigure(model, q, root);
@@ -132,15 +136,15 @@ function costsFigure(model, q, root) {
     const price = found.map((f, k) => (100 * (cost[0] * alarms[k] + cost[1] * (positives - f))) / rows);
     const cheapest = price.reduce((a, v, k) => (v < price[a] - 1e-12 ? k : a), 0);
     draw.cheapest = cheapest / bins;
-    const k = Math.min(bins, Math.max(0, Math.round(Number(slider.value) * bins))), name = cut(model.names[c], 30);
+    const k = Math.min(bins, Math.max(0, Math.round(Number(slider.value) * bins))), name = `class ${cut(model.names[c], 30)}`;
     const top = Math.max(...price) || 1, width = 420, height = 190;
     const own = frame({ width, height, x: [0, 1], y: [0, top * 1.05], xTicks: [0, 0.25, 0.5, 0.75, 1], yTicks: roundTicks(0, top, 4), bottom: 38, left: 56,
-      xText: `threshold of P(${cut(name, 20)})`, yText: "cost per 100 rows" });
+      xText: `threshold of P(${cut(model.names[c], 20)})`, yText: "cost per 100 rows" });
     result.replaceChildren(chart(width, height, `Cost per 100 rows by threshold; the cheapest threshold is ${short(cheapest / bins, 2)} and costs ${short(price[cheapest])}.`,
       own.parts, path(price.map((v, i) => [own.atX(i / bins), own.atY(v)]), c),
       svg("line", { x1: own.atX(k / bins), x2: own.atX(k / bins), y1: 8, y2: own.floor, class: "cursor" }),
       mark(own.atX(cheapest / bins), own.atY(price[cheapest]), c, `cheapest: ${short(cheapest / bins, 2)}`)));
-    const cells = [[`${name} found`, found[k]], [`${name} missed`, positives - found[k]],
+    const cells = [[`Rows of ${name} found`, found[k]], [`Rows of ${name} missed`, positives - found[k]],
       ["False alarms", alarms[k]], ["Rightly left alone", negatives - alarms[k]]];
     table.replaceChildren(el("table", {}, el("tbody", {}, cells.map(([text, n]) => el("tr", {}, el("th", { scope: "row" }, text),
       el("td", { class: "n" }, count(n)))),

@@ -20,7 +20,7 @@ function makeRow(nomogram, j) {
   const row = {
     node: el("li", { class: block.kind === "text" ? "row long" : "row" },
       el("div", { class: "name" }, el("label", { for: id, title: column.name }, cut(column.name, 40)),
-        el("span", { class: "sub" }, column.family + (bits === null ? "" : `, ${short(bits, 2)} bits`))),
+        el("span", { class: "sub" }, column.family + (bits === null ? "" : `, ${bitsText(bits)}`))),
       el("div", { class: "field" }, field.node, clear, note), picture, output, block.kind === "text" ? words : null),
     ticks: [],
     show(value) {
