@@ -24,8 +24,8 @@ ORDER = {
     "statistics": "terms bounds grids support deferred base sums moments counts fading empirical words bursts model",
     "numerics": "special conjugate normal_inverse_gamma evidence quadrature bandwidth bin_edges polya",
     "forms": "base linear table pointwise polya distance rising removal kernel_density kernel_removal kernel_draws",
-    "data": "errors levels profile weights column join findings blocks columns types frame rows row_hash write align "
-    "labels kept_rows",
+    "data": "errors levels profile weights column join findings blocks columns types frame derive rows row_hash write "
+    "align labels kept_rows",
     "text": "alphabet texts vocabulary counter hashed",
     "engines": "array_words array native_weights native_words pieces native",
     "families": "left_out counts_left_out documents_left_out cells record_cells readers text_reader pair_reader "
@@ -39,8 +39,8 @@ ORDER = {
     "intervals linear_form posteriors sampling",
     "selection": "rules density distinct row_scores decide by_score choose waking duplicates mutual_information pairs",
     "store": "errors container packing classes values files state inspect accumulator",
-    "export": "refusals curves description shapes json_text sql_dialects sql_functions sql_tables sql_blocks sql_query "
-    "onnx_graph onnx_blocks onnx_numbers onnx_tables onnx_text onnx_model onnx_inputs",
+    "export": "refusals curves description shapes json_text sql_dialects sql_derived sql_functions sql_tables "
+    "sql_blocks sql_query onnx_graph onnx_blocks onnx_numbers onnx_tables onnx_text onnx_model onnx_inputs",
     "report": "ranges pictures facts page",
     "streams": "source sample partitioned batches files_arrow files_text files checkpoint progress predictions "
     "lazy_predictions relation expressions sql grouped sums value_counts pushdown lazy",

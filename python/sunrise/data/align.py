@@ -7,6 +7,7 @@ from typing import Any, Protocol
 
 from sunrise._common.warnings import ColumnNamesWarning, alert
 from sunrise.data.column import Column
+from sunrise.data.derive import Rules
 from sunrise.data.errors import refuse_missing_columns, refuse_unknown_columns, refuse_width
 from sunrise.data.frame import Frame
 
@@ -30,9 +31,22 @@ class ColumnOrder(Protocol):
     def used(self) -> Sequence[Any]:
         """Names of the columns that the model needs; the others may be absent."""
 
+    @property
+    def rules(self) -> Rules | None:
+        """How columns of the model are derived from those of a table; None if they are the same."""
+
 
 def align(table: Frame, order: ColumnOrder, who: str) -> Frame:
-    """Return the table with the expected columns in their order; raise if columns are missing or unknown."""
+    """Return the columns of the model in their order, derived from the table by the rules of the model.
+
+    Raises if columns are missing or unknown. A table that was derived already is only put in order.
+    """
+    table = align_inputs(table, order, who)
+    return table if order.rules is None or table.rules is not None else order.rules.apply(table)
+
+
+def align_inputs(table: Frame, order: ColumnOrder, who: str) -> Frame:
+    """Return the table with the expected columns in their order, before anything is derived from them."""
     if not (order.is_named and table.is_named):
         return _by_position(table, order, who)
     if table.names == order.names:
@@ -51,7 +65,7 @@ def align(table: Frame, order: ColumnOrder, who: str) -> Frame:
         # Only a column that the model leaves out may be absent.
         return Column(order.names[j], "empty", table.n_rows) if at is None else table.read(at)
 
-    return Frame(order.names, table.n_rows, read, table.library, index=table.index)
+    return Frame(order.names, table.n_rows, read, table.library, index=table.index, rules=table.rules)
 
 
 def _by_position(table: Frame, order: ColumnOrder, who: str) -> Frame:

@@ -47,6 +47,8 @@ class Frame:
     #: All cells as one block, if they are stored that way: a matrix of numbers or a sparse matrix.
     block: Block | None = field(default=None, repr=False)
     index: Any = field(default=None, repr=False)
+    #: The rules by which the columns were derived from those of another table; None for a table as it came.
+    rules: Any = field(default=None, repr=False)
     _columns: dict[int, Column] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -91,6 +93,7 @@ class Frame:
             self.library,
             self.is_named,
             block,
+            rules=self.rules,
         )
 
     def named(self, names: Any) -> Frame:

@@ -16,6 +16,7 @@ from sunrise._common.arrays import Labels
 from sunrise._common.warnings import DuplicateColumnsWarning, alert
 from sunrise.data.align import align
 from sunrise.data.blocks import SparseBlock
+from sunrise.data.derive import find_rules
 from sunrise.data.errors import refuse_no_rows
 from sunrise.data.frame import Frame, frame_of
 from sunrise.data.labels import MissingLabelError, encode_labels, encode_partial_labels, separate_labels
@@ -30,9 +31,9 @@ from sunrise.inference.em import LabelledRows, SemiSupervised
 from sunrise.inference.em_report import Em, Progress
 from sunrise.inference.folds import weighted_folds
 from sunrise.model.accumulate import RowAccumulator
-from sunrise.model.choice import Choice
+from sunrise.model.choice import Choice, with_remarks
 from sunrise.model.compression import MOST_DISTINCT, choose_grids, has_many_values, put_on_grids
-from sunrise.model.given_families import named_family
+from sunrise.model.given_families import given_choices, named_family
 from sunrise.model.schema import Schema
 from sunrise.model.settings import Settings
 from sunrise.selection.choose import choose_families, warn_without_columns
@@ -53,6 +54,8 @@ class LearningMixin(AlgebraMixin, SourceMixin, CalibratingMixin):
     verbose: bool
     #: True if X may be a source of batches: files, readers, iterators of frames.
     _reads_sources: ClassVar[bool] = True
+    #: True if columns of numbers may be derived from cells that are not numbers yet.
+    _derives_columns: ClassVar[bool] = True
 
     def fit(
         self,
@@ -107,6 +110,7 @@ class LearningMixin(AlgebraMixin, SourceMixin, CalibratingMixin):
         find_duplicates: bool = False,
     ) -> None:
         """Fit the model to rows that have been read: the body of `fit`, which streams of few rows use, too."""
+        rows = replace(rows, table=self._derived(settings, rows.table))
         schema, stats = self._first_statistics(settings, rows, find_duplicates)
         self._name_columns(schema)
         for name in ("_fixed", "_kept", "_given_schema", "_model", "selected_", "loo_score_", "em_"):
@@ -287,7 +291,10 @@ class LearningMixin(AlgebraMixin, SourceMixin, CalibratingMixin):
         if find_duplicates and self._calibration_kind() != "columns":  # column weights correct for duplicates
             accumulator = replace(accumulator, sample=ColumnSample.of(table.n_rows))
         choices, ready = choose_families(accumulator, table, settings, of_all_rows)
-        schema = Schema(table.names, tuple(choices), table.is_named, rows.label, table.library)
+        if table.rules is not None:
+            choices = with_remarks(choices, table.names, table.rules)
+        own = tuple(choices)
+        schema = Schema(table.names, own, table.is_named, rows.label, table.library, rules=table.rules)
         stats = accumulator.table(table, schema, ready)
         if isinstance(accumulator.sample, ColumnSample):
             pairs = accumulator.sample.pairs(accumulator.codes[accumulator.sample.rows])
@@ -295,6 +302,19 @@ class LearningMixin(AlgebraMixin, SourceMixin, CalibratingMixin):
             if text := describe_new_pairs(pairs, names):
                 alert(text, DuplicateColumnsWarning)
         return schema, stats
+
+    def _derived(self, settings: Settings, table: Frame) -> Frame:
+        """Return a table of training rows with marks among numbers as missing cells; the rules are found here."""
+        if not self._derives_columns or table.block is not None:
+            return table
+        given = given_choices(settings.families, table.names)
+
+        def reads_numbers(j: int) -> bool:
+            choice = given[j]
+            return choice is None or (choice.family is not None and choice.family.reader.is_numeric)
+
+        rules = find_rules(table, reads_numbers, settings.n_jobs)
+        return table if rules is None else rules.apply(table)
 
     def _whole_schema(self, settings: Settings, table: Frame) -> Schema | None:
         """Return the schema of a table that forms one block; None if families are chosen column by column."""

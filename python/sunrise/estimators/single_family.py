@@ -37,6 +37,7 @@ class SingleFamilyEstimator(NaiveBayes):
     _finds_labels_by_name = False
     _reads_records = False  # scikit-learn validates the names of the columns
     _reads_sources = False
+    _derives_columns = False
 
     def _read_table(self, X: Any, fitting: bool) -> Frame:
         """Read a table of numbers; scikit-learn validates the names and the number of columns."""

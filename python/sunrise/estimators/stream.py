@@ -17,7 +17,7 @@ import numpy as np
 from sunrise._common import labels
 from sunrise._common.arrays import Labels
 from sunrise._common.warnings import FirstBatchWarning, alert
-from sunrise.data.align import align
+from sunrise.data.align import align, align_inputs
 from sunrise.data.column import Column
 from sunrise.data.frame import Frame
 from sunrise.data.kept_rows import KeptRows
@@ -72,12 +72,19 @@ class StreamMixin(Estimator):
                 self._renew(settings, self._keep(settings, rows), announced)
             return
         schema, previous = self._current_state(settings)
-        rows = replace(rows, table=align(rows.table, schema, type(self).__name__))
+        rows = replace(rows, table=align_inputs(rows.table, schema, type(self).__name__))
         if "_kept" not in self.__dict__:
+            rows = replace(rows, table=align(rows.table, schema, type(self).__name__))
             self._add_statistics(settings, schema, previous, rows, announced)
             return
-        kept = self._kept + self._keep(settings, rows)
-        has_other_types = self._has_other_types(settings, schema, rows.table)
+        kept = self._kept + self._keep(
+            settings, rows
+        )  # as they came: all rows decide what is derived from them
+        rows = replace(rows, table=align(rows.table, schema, type(self).__name__))
+        try:
+            has_other_types = self._has_other_types(settings, schema, rows.table)
+        except ValueError:  # words among the numbers: the rules of the fit so far are not right
+            has_other_types = True
         if kept.n_rows < LATEST and not kept.is_due and not has_other_types:
             try:
                 self._add_statistics(settings, schema, previous, rows, announced)
@@ -137,7 +144,7 @@ class StreamMixin(Estimator):
 
     def _forget_kept(self, settings: Settings, rows: TrainingRows, schema: Schema) -> KeptRows | None:
         """Return the kept rows without some rows; raise NeverSeenError if one of these is not kept."""
-        table = align(rows.table, schema, type(self).__name__)
+        table = align_inputs(rows.table, schema, type(self).__name__)
         absent = frozenset(
             j
             for j, name in enumerate(schema.names)

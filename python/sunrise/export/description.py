@@ -43,6 +43,7 @@ def describe_model(model: FittedModel, names: list[str], estimator: str) -> Desc
     if schema.interactions:
         blocks += _pairs(model, {b["columns"][0]: b["levels"] for b in blocks if b["kind"] == "levels"})
     _add_parameters(model, columns)
+    derived = {} if schema.rules is None else {"derived": schema.rules.describe()}
     return {
         "format": "sunrise",
         "version": VERSION,
@@ -53,6 +54,7 @@ def describe_model(model: FittedModel, names: list[str], estimator: str) -> Desc
         "log_class_prior": model.log_class_prior,
         "matrix": schema.is_matrix or (not schema.is_named and all(c["kind"] == "number" for c in columns)),
         "columns": columns,
+        **derived,
         "blocks": blocks,
     }
 

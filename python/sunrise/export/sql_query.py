@@ -10,6 +10,7 @@ from sunrise.export.description import Description
 from sunrise.export.refusals import refuse_column, refuse_columns
 from sunrise.export.shapes import SILENT, labels_of_one_type, level_keys, log_softmax, refuse_unseen
 from sunrise.export.sql_blocks import Scores
+from sunrise.export.sql_derived import derived_cell
 from sunrise.export.sql_dialects import DIALECTS, Dialect, add
 from sunrise.export.sql_tables import Lookup
 
@@ -109,6 +110,7 @@ class _Query:
         if scores.lookups:  # joins return rows in any order
             kept[_POSITION] = "ROW_NUMBER() OVER ()"
         self.kept = list(kept)
+        self._derive()
         self._stage("raw_cells", kept | scores.raw)
         self._stage("cells", self._kept() | scores.cells)
         if scores.rows:
@@ -124,6 +126,18 @@ class _Query:
             self._exclude()
         self._normalise()
         return self._finish()
+
+    def _derive(self) -> None:
+        """Make the columns of the model from those of the table, where they are not the same."""
+        if not (rules := self.description.get("derived")):
+            return
+        sql, names = self.sql, [column["name"] for column in self.description["columns"]]
+        used = [names[j] for block in self.description["blocks"] for j in block["columns"]]
+        columns = {sql.identifier(name): sql.identifier(name) for name in dict.fromkeys([*used, *self.keep])}
+        for rule in rules:
+            if rule["column"] in used:
+                columns[sql.identifier(rule["column"])] = derived_cell(sql, rule)
+        self._stage("derived", columns)
 
     def _kept(self) -> dict[str, str]:
         return {name: name for name in self.kept}

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from sunrise._common.arrays import Labels
 from sunrise._common.stored import stored
+from sunrise.data.derive import Rules
 from sunrise.data.types import ColumnType
 from sunrise.families.base import Family
 from sunrise.families.capabilities import Candidate
@@ -76,3 +78,13 @@ class Choice:
     def description(self) -> str:
         """The family and the reason, in words."""
         return self.reason if self.family is None else f"{self.family.description} ({self.reason})"
+
+
+def with_remarks(choices: Sequence[Choice], names: Sequence[Any], rules: Rules) -> list[Choice]:
+    """Return choices whose reasons say what the rules of the table did to their columns."""
+    return [
+        replace(choice, reason=f"{choice.reason}; {remark}")
+        if (remark := rules.remarks.get(name))
+        else choice
+        for name, choice in zip(names, choices, strict=True)
+    ]

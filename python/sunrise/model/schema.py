@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from sunrise._common.arrays import Labels, Mask
+from sunrise.data.derive import Rules
 from sunrise.families.base import Family
 from sunrise.model.choice import Choice, Part
 from sunrise.model.given_families import given_choices
@@ -31,6 +32,8 @@ class Schema:
     library: str | None = None
     #: Pairs of columns that are scored together. They form the last block, at positions after those of the columns.
     interactions: tuple[Interaction, ...] = ()
+    #: How columns are derived from those of a table; None if they are used as they are.
+    rules: Rules | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the state for pickling, without cached values that can be derived again."""
@@ -49,7 +52,9 @@ class Schema:
         return estimator._with_statistics(self, None)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update({"interactions": (), **state})  # pickles of earlier versions have none
+        self.__dict__.update(
+            {"interactions": (), "rules": None, **state}
+        )  # pickles of earlier versions have none
 
     @cached_property
     def parts(self) -> tuple[Part, ...]:

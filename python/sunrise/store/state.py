@@ -10,6 +10,7 @@ import numpy as np
 
 from sunrise._common.arrays import Labels
 from sunrise._common.versioned import own_version
+from sunrise.data.derive import Rules
 from sunrise.model.choice import Part
 from sunrise.model.interaction import Interaction
 from sunrise.model.schema import Schema
@@ -22,12 +23,16 @@ FORMAT = "sunrise"
 #: Version of the format. Files of later versions can be read if they require nothing that is not known here.
 VERSION = 1
 #: Abilities that a file may require of its reader.
-KNOWN_REQUIREMENTS: frozenset[str] = frozenset(("interactions",))
+KNOWN_REQUIREMENTS: frozenset[str] = frozenset(("interactions", "column rules"))
+#: Which of them a schema needs, by its parts.
+_REQUIRED = {"interactions": "interactions", "column rules": "rules"}
 
 
 def to_pieces(kind: str, parts: dict[str, Any], writer: Writer) -> list[bytes | memoryview]:
     """Return the pieces of a file of this kind ("model" or "statistics") with these parts, which are JSON."""
-    requires = ["interactions"] if "interactions" in parts.get("schema", {}) else []
+    # A reader that ignored one of these would misread the columns.
+    schema = parts.get("schema") or {}
+    requires = [name for name, key in _REQUIRED.items() if key in schema]
     head = {"format": FORMAT, "version": VERSION, "requires": requires, "written_by": own_version()}
     return pack({**head, "kind": kind, **parts}, writer.arrays)
 
@@ -84,6 +89,7 @@ def write_schema(schema: Schema, writer: Writer) -> dict[str, Any]:
             if schema.interactions
             else {}
         ),
+        **({} if schema.rules is None else {"rules": writer.write(schema.rules, "the rules of the columns")}),
     }
 
 
@@ -108,6 +114,9 @@ def read_schema(spec: Any, reader: Reader) -> Schema:
     ):
         raise ModelFileError("The columns of the model file do not fit together.")
     choices = tuple(distinct[k] for k in of_columns.tolist())
+    rules = reader.read(spec.get("rules"))
+    if not isinstance(rules, Rules | None):
+        raise ModelFileError("The rules of the columns in the model file are not valid.")
     return Schema(
         names,
         choices,
@@ -115,6 +124,7 @@ def read_schema(spec: Any, reader: Reader) -> Schema:
         reader.read(spec.get("label")),
         spec.get("library") if isinstance(spec.get("library"), str) else None,
         _read_interactions(spec.get("interactions"), reader, set(names)),
+        rules,
     )
 
 

@@ -87,7 +87,9 @@ class LazyTable(Relation):
 
         `first` are the statistics of a sample; `read` adds up batches under a schema.
         """
-        if self._grouped is None:
+        if (
+            self._grouped is None or schema.rules is not None
+        ):  # engines do not know the rules of derived columns
             return None
         if schema.interactions:  # counts of pairs are not pushed down, and batches read each column once
             logger.info("%s table: all columns read in batches (the model has interactions)", self.backend)
