@@ -158,6 +158,7 @@ WRONG = {
     "no pair": (["people.csv", "-t", "city", "--family", "age"], 2, ["COLUMN=FAMILY"]),
     "unknown drop": (["people.csv", "-t", "city", "--drop", "Hair"], 1, ["Do you mean 'hair'?"]),
     "no folder": (["people.csv", "-t", "city", "-o", "none/x.sunrise"], 1, ["does not exist"]),
+    "folder": (["people.csv", "-t", "city", "-o", "."], 1, ["this is a folder"]),
     "standard input": (["-", "-t", "city"], 2, ["-o FILE.sunrise"]),
 }
 

@@ -35,7 +35,7 @@ from sunrise.cli.options import Reading, column_option, data_argument, json_opti
 @click.option("--fast", is_flag=True, help="Choose families by the types of the columns, not by score.")
 @click.option(
     "--calibrate",
-    type=click.Choice(["auto", "none", "temperature", "columns"]),
+    type=click.Choice(["auto", "none", "temperature", "columns", "words"]),
     default="auto",
     show_default=True,
     help="How probabilities are calibrated.",
@@ -182,6 +182,8 @@ def _score(model: Any, table: Any, label: str, weights: Any) -> Any:
 
 def _require_folder(path: str) -> None:
     """Raise before a long fit if the model cannot be saved."""
+    if Path(path).is_dir():
+        raise ValueError(f"{path}: this is a folder. Add the name of a file to -o.")
     folder = Path(path).resolve().parent
     if not folder.is_dir():
         raise ValueError(f"{path}: the folder {str(folder)!r} does not exist. Create it, or pass another -o.")
