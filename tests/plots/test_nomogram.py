@@ -9,6 +9,7 @@ from pathlib import Path
 import matplotlib
 import model_zoo
 import numpy as np
+import pandas as pd
 import pytest
 import sunrise as sr
 from sunrise.plots import NomogramDisplay
@@ -210,3 +211,20 @@ def test_bins_have_the_evidence_of_the_numbers_in_them():
     why = model.explain({"x": x})
     evidence = why.contributions[:, 1, 0] - why.contributions[:, 0, 0]
     np.testing.assert_allclose(np.unique(evidence.round(9)), np.unique(scale.evidence.round(9)))
+
+
+def test_interactions_have_scales_too():
+    rng = np.random.default_rng(0)
+    a, b = rng.integers(0, 2, (2, 400))
+    X = pd.DataFrame({"a": np.where(a, "x", "z"), "b": np.where(b, "u", "v"), "c": rng.normal(size=400)})
+    y = np.where(rng.random(400) < 0.2, 1 - (a ^ b), a ^ b)
+    model = sr.NaiveBayes(interactions=[("a", "b")]).fit(X, y)
+    for row in range(4):
+        display = NomogramDisplay.from_estimator(model, row=X.iloc[[row]])
+        p = model.predict_proba(X.iloc[[row]])[0, 1]
+        assert display.probability(sum(display.row.values())) == pytest.approx(p, rel=1e-9)
+        scale = next(scale for scale in display.scales if "a" in scale.name and "b" in scale.name)
+        together = f"{X['a'][row]} and {X['b'][row]}"
+        assert scale.at(together) == pytest.approx(display.row[scale.name])
+    shown = sr.plots.DensityDisplay.from_estimator(model, X, y)
+    assert [panel.name for panel in shown.panels] == ["a", "b", "c"]

@@ -95,7 +95,7 @@ class DensityDisplay:
             Axes to draw on, one per column. None creates a figure.
         """
         model._require_fitted()
-        uncalibrated, names = model._model.uncalibrated, model._columns()
+        uncalibrated, names = model._model.columns_alone.uncalibrated, model._columns()
         who = type(model).__name__
         table, y, _ = separate_labels(who, X, frame_of(X), y)
         y_classes, y_codes = encode_labels(who, y, table.n_rows)

@@ -61,11 +61,11 @@ class Scale:
 
 
 def scales_of(estimator: NaiveBayes, of: int, against: int) -> list[Scale]:
-    """Return the scales of all columns that the model uses, in the order of the blocks.
+    """Return the scales of all columns and interactions that the model uses, in the order of the blocks.
 
     The columns of a Dirichlet-multinomial have none: the evidence of a count depends on the other counts of the row.
     """
-    model, names = estimator._model, estimator._columns()
+    model, names = estimator._model, estimator._summands()
     scales: list[Scale] = []
     for k, part in enumerate(model.parts):
         own, known = [names[j] for j in part.columns], np.asarray(model.params[k].known)
@@ -89,7 +89,9 @@ def _scales_of_levels(model: FittedModel, k: int, names: list[str], of: int, aga
     part, weights = model.parts[k], model.weights(k)
     scales = []
     for j, levels in enumerate(part.family.describe(model.params[k])):
-        shown = {level: log(p) for level, p in levels.items() if level != "(unseen)"}
+        # The parameters of an interaction are log lifts, those of a column are probabilities.
+        is_log = model.schema.is_interaction(part)
+        shown = {level: p if is_log else log(p) for level, p in levels.items() if level != "(unseen)"}
         evidence = np.array([p[of] - p[against] for p in shown.values()]) * weights[j]
         finite = np.isfinite(evidence)
         values = [level for level, keep in zip(shown, finite, strict=True) if keep]
