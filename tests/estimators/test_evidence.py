@@ -102,11 +102,60 @@ def test_counts_of_words_depend_on_each_other_and_the_sum_knows():
 
 def test_text_has_the_sd_of_its_words():
     texts = ["sun sun rain", "sun wind", "rain rain", "wind rain rain"]
-    model = sr.TextNB("multinomial", alpha=1.0, calibrate=None).fit(texts, list("aabb"))
-    told = model.explain(["sun rain"]).comparison(of="a", against="b")
+    why = sr.TextNB("multinomial", alpha=1.0, calibrate=None).fit(texts, list("aabb")).explain(["sun rain"])
     alpha = np.array([[4, 2, 2], [1, 5, 2]])  # sun, rain, wind, each with 1 pseudo-count
     variance = trigamma(alpha[:, :2]).sum(axis=1) - 4 * trigamma(alpha.sum(axis=1))
-    assert told.terms[1].sd == pytest.approx(math.sqrt(variance.sum()), rel=ERROR)
+    whole = why.comparison(of="a", against="b", words=False)
+    assert whole.terms[1].sd == pytest.approx(math.sqrt(variance.sum()), rel=ERROR)
+    told = why.comparison(of="a", against="b")
+    own = np.sqrt((trigamma(alpha) - trigamma(alpha.sum(axis=1))[:, None]).sum(axis=0))
+    theta = alpha / 8
+    assert [term.name for term in told.terms] == ["class prior", "text: sun", "text: rain"]
+    for term, j in zip(told.terms[1:], (0, 1), strict=True):
+        assert term.evidence == pytest.approx(math.log(theta[0, j] / theta[1, j]))
+        assert term.sd == pytest.approx(own[j], rel=1.5 * ERROR)
+
+
+def test_words_with_weights_of_their_own_have_their_share_of_the_sd():
+    rng = np.random.default_rng(2)
+    y = np.arange(300) % 2
+    names = ["sun", "moon", "rain", "snow"]
+    texts = [" ".join(rng.choice(names, 6, p=[0.4 - 0.2 * c, 0.2, 0.2, 0.2 + 0.2 * c])) for c in y]
+    model = sr.TextNB("multinomial", calibrate="words").fit(texts, y)
+    plain = sr.TextNB("multinomial", calibrate=None).fit(texts, y)
+    own = model._model
+    factors = own.calibration.words.factors_for(own.blocks[0]) * own.weights(0)[0]
+    factors = factors * 3.0 ** own.row_exponents.get(0, 0.0)
+    told, expected = (
+        {term.name: term for term in m.explain(["sun snow"]).comparison(of=0, against=1).terms}
+        for m in (model, plain)
+    )
+    for word in ("sun", "snow"):
+        at = own.blocks[0].words.tolist().index(word)
+        assert told[f"text: {word}"].sd == pytest.approx(expected[f"text: {word}"].sd * factors[at])
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    "kind", [kind for kind in MODELS if "TextNB" in kind or kind in ("default", "blocks")]
+)
+def test_words_add_up_to_their_column_and_are_those_of_explain_words(kind):
+    model, rows = MODELS[kind]()
+    why = model.explain(rows)
+    for row in (0, 3, 5):
+        told, whole = why.comparison(row), why.comparison(row, words=False)
+        column = next(term for term in whole.terms if term.value in model_zoo.TEXTS)
+        words = [term for term in told.terms if term.value == ""]
+        assert math.fsum(term.evidence for term in words) == pytest.approx(column.evidence, abs=1e-12)
+        text = model_zoo.TEXTS[row]
+        name = next(iter(words)).name.partition(": ")[0]
+        entries = model.explain_words(text, of=told.of, against=told.against, column=name)
+        expected = {f"{name}: {entry.word or 'absent words'}": entry.evidence for entry in entries}
+        for term in words:
+            assert term.evidence == pytest.approx(expected[term.name], abs=1e-12)
+    display = why.plot(0, top=None)
+    assert display.ends[-1] == pytest.approx(display.ends[-2], abs=1e-12)
+    assert "other terms" in why.text(0, top=1) or len(why.comparison(0).terms) < 4
 
 
 def test_parameters_without_a_posterior_have_no_sd_and_missing_cells_have_none_to_tell():
@@ -119,6 +168,8 @@ def test_parameters_without_a_posterior_have_no_sd_and_missing_cells_have_none_t
     given = sr.NaiveBayes.from_parameters({"b": ("bernoulli", {"yes": [0.2, 0.7]})}, classes=["x", "y"])
     told = given.explain({"b": [True]})
     assert "±" not in told.text(sd=True) and math.isnan(told.comparison().sd)
+    points = sr.ComplementNB().fit([[1, 0], [0, 2]], ["x", "y"]).explain([[1, 1]])
+    assert math.isnan(points.comparison().sd)
     smoothed = sr.GaussianNB().fit([[1.0], [2.0], [4.0], [5.0]], [0, 0, 1, 1]).explain([[2.0]])
     assert math.isnan(smoothed.comparison().terms[1].sd)
 

@@ -13,7 +13,7 @@ from sunrise.data.column import Column
 from sunrise.estimators.base import Estimator
 from sunrise.families.capabilities import Documents
 from sunrise.families.text_reader import count_words, scaled_counts
-from sunrise.forms.base import Form
+from sunrise.inference.word_evidence import weights_of_one_word, word_scores
 from sunrise.model.score import block_scores, row_factors
 from sunrise.selection.mutual_information import word_information
 
@@ -53,7 +53,7 @@ class WordsMixin(Estimator):
         part = self._text_part(column)
         if speaking not in ("for", "against"):
             raise ValueError(f'speaking is {speaking!r}; it must be "for" or "against".')
-        weights = _weights_of_one_word(self._model.forms[part])
+        weights = weights_of_one_word(self._model.forms[part])
         k = labels.place_of(label, self.classes_)
         evidence = weights[k]
         family: Any = self._model.parts[part].family
@@ -103,21 +103,15 @@ class WordsMixin(Estimator):
             if against is None
             else labels.place_of(against, self.classes_)
         )
-        base = getattr(form, "base", None)
-        if form.kind == "linear":
-            weights = _weights_of_one_word(form)
-            evidence = block.data * (weights[positive] - weights[negative])[block.indices] * factor
-        else:
-            cells = form.cells(block.numbers())[0]
-            evidence = (cells[positive] - cells[negative])[block.indices] * factor
+        scores = word_scores(form, block, factor)
+        evidence, absent = np.split(scores[positive] - scores[negative], [-1])
         strongest = np.argsort(-np.abs(evidence), kind="stable")[:top]
         entries = [
             self._word_evidence(part, int(block.indices[i]), float(evidence[i]), int(counted.data[i]))
             for i in strongest
         ]
-        if base is not None:
-            absent = float((base[positive] - base[negative]).sum() * factor)
-            entries.append(WordEvidence("", absent, 0, {}))
+        if getattr(form, "base", None) is not None:
+            entries.append(WordEvidence("", float(absent[0]), 0, {}))
         return entries
 
     def informative_words(self, top: int = 10, column: Any = None) -> list[tuple[str, float]]:
@@ -168,9 +162,3 @@ class WordsMixin(Estimator):
         stats: Any = self._model.blocks[part]
         documents = dict(zip(self.classes_.tolist(), stats.documents_with_word[:, j].tolist(), strict=True))
         return WordEvidence(str(stats.words[j]), evidence, count, documents)
-
-
-def _weights_of_one_word(form: Form) -> Floats:
-    """Return the score of one occurrence of each word, classes x words, in a document without other words."""
-    weights: Any = form
-    return np.asarray(weights.x if form.kind == "linear" else weights.of_one_count)

@@ -17,7 +17,7 @@ class Term(NamedTuple):
     """
 
     name: str
-    #: The cell as text; None for terms that are not columns.
+    #: The cell as text; empty for a word of a text column, None for terms that are not columns.
     value: str | None
     evidence: float
     sd: float = float("nan")
@@ -25,8 +25,8 @@ class Term(NamedTuple):
 
     @property
     def label(self) -> str:
-        """Name and value on one line."""
-        return escape_newlines(self.name if self.value is None else f"{self.name} = {self.value}")
+        """Name and value on one line; a word of a text column has no value."""
+        return escape_newlines(f"{self.name} = {self.value}" if self.value else self.name)
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,8 @@ class Comparison:
         if not rest:
             return [*fixed, *columns]
         known = [term.sd**2 for term in rest if term.sd == term.sd]
-        name = f"{len(rest)} other column{'s' if rest[1:] else ''}"
+        noun = "term" if any(term.value == "" for term in rest) else "column"
+        name = f"{len(rest)} other {noun}{'s' if rest[1:] else ''}"
         sd = sum(known) ** 0.5 if known else float("nan")
         return [*fixed, *columns[:top], Term(name, None, sum(term.evidence for term in rest), sd)]
 

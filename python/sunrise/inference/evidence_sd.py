@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from sunrise._common.arrays import Floats, Positions
 from sunrise.data.blocks import Batch
 from sunrise.engines import array
+from sunrise.forms.base import Form
 from sunrise.model.fitted import FittedModel
 from sunrise.model.score import block_scores, row_factors
 from sunrise.numerics.conjugate import Dirichlet
@@ -24,7 +26,8 @@ _MOST_SCORES = 1 << 22
 class EvidenceSd(NamedTuple):
     """Standard deviations of evidence: of each column (rows x columns), of the class prior (rows), of the sum (rows).
 
-    NaN for a column whose parameters have no posterior. The sum takes the point estimates of these columns as exact.
+    NaN for a column whose parameters have no posterior. The sum takes the point estimates of these columns as exact; it
+    is NaN if all columns that say something are of this kind.
     """
 
     columns: Floats
@@ -41,7 +44,7 @@ def evidence_sd(
     conjugate posterior, shares of a kernel density by the Bayesian bootstrap, class probabilities if they were
     estimated. Calibration stays fixed.
     """
-    rng, n_draws = np.random.default_rng(seed), _number_of_draws(model, batch)
+    rng, n_draws = np.random.default_rng(seed), number_of_draws(model, batch)
     pair = np.stack([of, against], axis=1)
     columns, total = np.zeros(evidence.shape), np.zeros((batch.n_rows, n_draws))
     factors = row_factors(model, batch)
@@ -49,7 +52,7 @@ def evidence_sd(
         if model.is_prior_fitted and model.is_generative:
             draws = log(Dirichlet(1.0 + model.stats.weight).sample(n_draws, rng))
             total += draws[:, of].T - draws[:, against].T
-        prior = _exact_sd(total)
+        prior = sd_of_draws(total)
         for k, part in enumerate(model.parts):
             at = list(part.columns[:1] if part.family.reader.own_block else part.columns)
             factor = factors.get(k, np.ones(batch.n_rows))[:, None]
@@ -64,10 +67,13 @@ def evidence_sd(
             # Draws that are all equal are point estimates, unless the cell is missing and adds nothing.
             is_point = (sums.squares == 0.0) & (evidence[:, at] != 0.0)
             columns[:, at] = np.where(is_point, np.nan, sums.sd())
-        return EvidenceSd(columns, prior, _exact_sd(total))
+        is_known = ((evidence != 0.0) & ~np.isnan(columns)).any(axis=1)
+        unknown = np.isnan(columns).any(axis=1) & ~is_known
+        return EvidenceSd(columns, prior, np.where(unknown, np.nan, sd_of_draws(total)))
 
 
-def _number_of_draws(model: FittedModel, batch: Batch) -> int:
+def number_of_draws(model: FittedModel, batch: Batch) -> int:
+    """Return how often the parameters of a model are drawn."""
     pairs, n_classes = zip(model.blocks, batch.blocks, strict=True), len(model.classes)
     numbers = sum(
         max(np.size(getattr(stats, "weight", 0)), n_classes * block.shape[1]) for stats, block in pairs
@@ -75,18 +81,29 @@ def _number_of_draws(model: FittedModel, batch: Batch) -> int:
     return int(np.clip(MOST_NUMBERS // max(numbers, 1), FEWEST, DRAWS))
 
 
-def _draws_of_block(model: FittedModel, batch: Batch, k: int, n_draws: int, rng: np.random.Generator) -> Any:
-    """Yield scores under drawn parameters in pieces: rows x draws x classes x columns."""
+def drawn_forms(
+    model: FittedModel, batch: Batch, k: int, n_draws: int, rng: np.random.Generator
+) -> Iterator[tuple[Form, int]]:
+    """Yield forms of block k under drawn parameters, each with n x classes classes, and n."""
     part, n_classes = model.parts[k], len(model.classes)
-    block, support = batch.blocks[k], part.family.support
-    own = part.family.reader.own_block
-    x = None if own else array.read(block, support)
-    step = max(1, _MOST_SCORES // (max(1, batch.n_rows) * n_classes * max(1, block.shape[1])))
+    weights = np.repeat(model.weights(k), len(part.family.support.views))
+    if model.calibration is not None and (words := model.calibration.words) is not None:
+        weights = weights * words.factors_for(model.blocks[k])  # learned weights are fixed: they do not vary
+    step = max(1, _MOST_SCORES // (max(1, batch.n_rows) * n_classes * max(1, batch.blocks[k].shape[1])))
     for start in range(0, n_draws, step):
         n = min(step, n_draws - start)
         draws = part.family.sample_parameters(model.blocks[k], n, rng, model.stats.weight)
-        weights = np.repeat(model.weights(k), len(support.views))
-        form = replace(part.family, estimate="mean").form(draws).times(weights)
+        yield replace(part.family, estimate="mean").form(draws).times(weights), n
+
+
+def _draws_of_block(
+    model: FittedModel, batch: Batch, k: int, n_draws: int, rng: np.random.Generator
+) -> Iterator[Floats]:
+    """Yield scores under drawn parameters in pieces: rows x draws x classes x columns."""
+    part, n_classes = model.parts[k], len(model.classes)
+    own = part.family.reader.own_block
+    x = None if own else array.read(batch.blocks[k], part.family.support)
+    for form, n in drawn_forms(model, batch, k, n_draws, rng):
         scores = block_scores(model, batch, k, form, n * n_classes) if x is None else form.finite.cells(x)
         scores = np.where(np.isneginf(scores), 0.0, scores)
         shape = batch.n_rows, n, n_classes, 1 if own else len(part.columns), -1
@@ -120,6 +137,6 @@ class _Sums:
         return np.sqrt(np.maximum(variance, 0.0))
 
 
-def _exact_sd(draws: Floats) -> Floats:
+def sd_of_draws(draws: Floats) -> Floats:
     """Standard deviation over the draws (rows x draws); exactly 0 if all draws are equal."""
     return np.asarray((draws - draws[:, :1]).std(axis=1, ddof=1))

@@ -18,6 +18,7 @@ from sunrise.data.frame import Frame
 from sunrise.engines import array
 from sunrise.inference.comparison import Comparison, Term
 from sunrise.inference.evidence_sd import EvidenceSd, evidence_sd
+from sunrise.inference.word_evidence import word_evidence
 from sunrise.model.fitted import FittedModel
 from sunrise.model.score import block_scores, row_factors, says_nothing
 from sunrise.numerics.special import log_sum_exp
@@ -136,32 +137,48 @@ class Explanation:
         more = f"<p>{n - 1:,} more rows: html(row) shows one.</p>" if n > 1 else ""
         return self.html() + more if n else f"<p>{self!r}</p>"
 
-    def comparison(self, row: int = 0, of: Any = None, against: Any = None) -> Comparison:
+    def comparison(self, row: int = 0, of: Any = None, against: Any = None, words: bool = True) -> Comparison:
         """Return the terms of the log-odds of class `of` against class `against` for a row.
 
         Without `of` and `against`, the best class is compared with the second best. The terms add up to the log-odds.
+        With `words`, each word of a text column is a term; without, the column is one.
         """
-        return self._compare(row, *self._pair(row, of, against))
+        return self._compare(row, *self._pair(row, of, against), words)
 
     def text(
-        self, row: int = 0, top: int | None = 8, of: Any = None, against: Any = None, sd: bool = False
+        self,
+        row: int = 0,
+        top: int | None = 8,
+        of: Any = None,
+        against: Any = None,
+        sd: bool = False,
+        words: bool = True,
     ) -> str:
         """Return a text that compares two classes for a row, column by column.
 
-        Without `of` and `against`, the best class is compared with the second best; `top` columns are listed. With
-        `sd`, every line has the standard deviation of the evidence.
+        Without `of` and `against`, the best class is compared with the second best; `top` columns and words are listed.
+        With `sd`, every line has the standard deviation of the evidence; `words=False` has one line per text column.
         """
         if (reason := self._nothing_to_compare(row, of, against)) is not None:
             return reason
-        return self._compare(row, *self._pair(row, of, against), sd).text(top, sd)
+        return self._compare(row, *self._pair(row, of, against), words, sd).text(top, sd)
 
-    def html(self, row: int = 0, top: int | None = 12, of: Any = None, against: Any = None) -> str:
+    def html(
+        self, row: int = 0, top: int | None = 12, of: Any = None, against: Any = None, words: bool = True
+    ) -> str:
         """Return the comparison of two classes for a row as HTML: a table with bars and standard deviations."""
         if (reason := self._nothing_to_compare(row, of, against)) is not None:
             return f"<p>{escape(reason)}</p>"
-        return self.comparison(row, of, against).html(top)
+        return self.comparison(row, of, against, words).html(top)
 
-    def frame(self, row: int | None = None, of: Any = None, against: Any = None, library: Any = None) -> Any:
+    def frame(
+        self,
+        row: int | None = None,
+        of: Any = None,
+        against: Any = None,
+        library: Any = None,
+        words: bool = True,
+    ) -> Any:
         """Return the terms of the log-odds as a frame: row, of, against, term, value, evidence, sd.
 
         `row` is one row, or None for all rows. The evidence of the terms of a row adds up to its log-odds; it is
@@ -182,7 +199,7 @@ class Explanation:
         columns: dict[str, list[Any]] = {name: [] for name in ("row", "of", "against")}
         columns |= {name: [] for name in ("term", "value", "evidence", "sd")}
         for i, (k, pair) in enumerate(zip(rows, pairs, strict=True)):
-            comparison = self._compare(k, *pair, EvidenceSd(*(part[i : i + 1] for part in sds)))
+            comparison = self._compare(k, *pair, words, EvidenceSd(*(part[i : i + 1] for part in sds)))
             own = comparison.columns()
             repeated = {"row": k, "of": comparison.of, "against": comparison.against}
             for name, value in repeated.items():
@@ -192,11 +209,17 @@ class Explanation:
         return write.frame(self._library() if library is None else library, columns)
 
     def plot(
-        self, row: int = 0, top: int | None = 10, of: Any = None, against: Any = None, ax: Any = None
+        self,
+        row: int = 0,
+        top: int | None = 10,
+        of: Any = None,
+        against: Any = None,
+        words: bool = True,
+        ax: Any = None,
     ) -> Any:
         """Draw the comparison of two classes for a row as a waterfall; return a `sunrise.plots.WaterfallDisplay`."""
         display = import_module("sunrise.plots.waterfall").WaterfallDisplay
-        return display.from_explanation(self, row=row, top=top, of=of, against=against, ax=ax)
+        return display.from_explanation(self, row=row, top=top, of=of, against=against, words=words, ax=ax)
 
     def _require_row(self, row: int) -> None:
         if not -len(self.contributions) <= row < len(self.contributions):
@@ -243,8 +266,23 @@ class Explanation:
             return name
         raise ImportError("frame() needs a library of data frames: pip install pandas.")
 
-    def _compare(self, row: int, best: int, second: int, sd: EvidenceSd | bool = True) -> Comparison:
+    def _words(self, row: int, j: int, best: int, second: int, sd: bool) -> list[Term]:
+        """Return the terms of the words of a text column; none if column j holds no text."""
+        if self.source is None or self.contributions[row, :, j].any() == 0:
+            return []
+        model, batch = self.source.model, self.source.batch
+        for k, part in enumerate(model.parts):
+            if part.columns[0] == j and part.family.reader.own_block:
+                row %= len(self.contributions)
+                found = word_evidence(model, batch, row, k, best, second, sd and self.source.has_posterior)
+                return [Term(f"{self.columns[j]}: {word}", "", own, spread) for word, own, spread in found]
+        return []
+
+    def _compare(
+        self, row: int, best: int, second: int, words: bool, sd: EvidenceSd | bool = True
+    ) -> Comparison:
         """Return the comparison of two classes; `sd` is known already, or tells whether to compute it."""
+        with_sd = sd is not False
         if isinstance(sd, bool):
             nothing = np.full(1, np.nan)
             unknown = EvidenceSd(np.full((1, len(self.columns)), np.nan), nothing, nothing)
@@ -259,13 +297,18 @@ class Explanation:
             terms.append(Term("calibration offset", None, offset))
         excess = self.impossible[row, second] - self.impossible[row, best]
         decisive = excess != 0  # the column excludes one of the two classes
-        for j in np.argsort(-np.where(decisive, np.inf, np.abs(evidence)), kind="stable"):
+        columns: list[Term] = []
+        for j in range(len(self.columns)):
+            if words and (own := self._words(row, j, best, second, with_sd)):
+                columns += own
+                continue
             text = _cell_text(self.values[row, j])
             if not decisive[j] and evidence[j] == 0 and text == "missing":
                 continue  # missing cells without a contribution are not listed
             excluded = None if not decisive[j] else "against" if excess[j] > 0 else "of"
             spread = float(sd.columns[0, j])
-            terms.append(Term(self.columns[j], text, float(evidence[j]), spread, excluded))
+            columns.append(Term(self.columns[j], text, float(evidence[j]), spread, excluded))
+        terms += sorted(columns, key=lambda term: -np.inf if term.excludes else -abs(term.evidence))
         log_p = score - log_sum_exp(score[None])[0] if score.max() > -np.inf else self.prior
         p, both = float(np.exp(log_p[best])), self.classes[[best, second]].tolist()
         return Comparison(both[0], both[1], odds, float(sd.total[0]), p, tuple(terms))

@@ -70,10 +70,12 @@ class WaterfallDisplay:
         top: int | None = 10,
         of: Any = None,
         against: Any = None,
+        words: bool = True,
         ax: Any = None,
     ) -> Self:
         """Draw the waterfall of one row of X under a fitted model, and return the display."""
-        return cls.from_explanation(model.explain(X), row=row, top=top, of=of, against=against, ax=ax)
+        settings: dict[str, Any] = {"row": row, "top": top, "of": of, "against": against, "words": words}
+        return cls.from_explanation(model.explain(X), **settings, ax=ax)
 
     @classmethod
     def from_explanation(
@@ -84,6 +86,7 @@ class WaterfallDisplay:
         top: int | None = 10,
         of: Any = None,
         against: Any = None,
+        words: bool = True,
         ax: Any = None,
     ) -> Self:
         """Draw the waterfall of a row that `model.explain` has explained, and return the display.
@@ -93,13 +96,15 @@ class WaterfallDisplay:
         row : int, default=0
             Position of the row.
         top : int or None, default=10
-            Number of columns with a bar of their own; the other columns share one bar. None draws all columns.
+            Number of columns and words with a bar of their own; the others share one bar. None draws all.
         of, against : label or None, default=None
             The two classes. By default the best class against the second best.
+        words : bool, default=True
+            Draw each word of a text column; False draws one bar for the column.
         ax : Axes or None, default=None
             Axes to draw on. None creates a figure.
         """
-        return cls(explanation.comparison(row, of, against), top).plot(ax=ax)
+        return cls(explanation.comparison(row, of, against, words), top).plot(ax=ax)
 
     def plot(self, ax: Any = None) -> Self:
         """Draw the waterfall on new axes, or on the given ones."""
