@@ -70,12 +70,14 @@ function dotPicture({ at, heights }, classes, names, name) {
 
 function curvePicture({ kind, at, heights, log }, classes, names, name) {
   const width = 420, height = 150, steps = kind === "steps";
-  const tops = heights.map((h) => Math.max(...h.filter((v) => v !== null))).sort((a, b) => a - b);
+  const tops = heights.map((h) => Math.max(0, ...h)).filter((top) => top > 0).sort((a, b) => a - b);
+  if (!tops.length) return null;  // all density is in one point
   // A very narrow density is cut off, so that the others stay visible.
-  const most = Math.min(tops[tops.length - 1], 4 * tops[Math.floor((tops.length - 1) / 2)]) || 1;
+  const most = Math.min(tops[tops.length - 1], 4 * tops[Math.floor((tops.length - 1) / 2)]) ;
   const own = frame({ width, height, x: [at[0], at[at.length - 1]], y: [0, most * 1.05], left: 12, bottom: 22, log });
   const lines = heights.map((h, i) => {
     const points = [];
+    if (Math.max(0, ...h) === 0) return null;
     h.forEach((v, k) => {
       const y = own.atY(Math.min(v === null ? 0 : v, most * 1.05));
       if (steps) points.push([own.atX(at[k]), y], [own.atX(at[k + 1]), y]);

@@ -14,7 +14,7 @@ function makeRow(nomogram, j) {
   const clear = el("button", { type: "button", class: "clear", "aria-label": `Clear ${column.name}: missing`, title: "Clear: missing",
     onclick: () => { nomogram.set(j, null); byId(id).focus(); } }, "\u00d7");
   const picture = el("div", { class: "axis" });
-  const output = el("output", { class: "points", for: id, "aria-label": `Points of ${column.name}` });
+  const output = el("output", { class: "points", for: id, "aria-live": "off", "aria-label": `Points of ${column.name}` });
   const bits = facts.bits[j];
   const words = el("ul", { class: "words", "aria-label": `Words of ${column.name} by points` });
   const row = {
