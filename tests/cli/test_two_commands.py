@@ -15,14 +15,23 @@ BLOCKS = re.findall(r"```console\n(.*?)```", PAGE, flags=re.DOTALL)
 
 def facts(text: str) -> dict[str, float]:
     """Return the numbers of a card that do not depend on the machine."""
-    found = re.search(r"accuracy ([\d.]+), log loss ([\d.]+) on .*alone ([\d.]+), ([\d.]+)", text)
-    rows = re.search(r"([\d,]+) rows, .*, (\d+) classes, (\d+) columns used, (\d+) left out", text)
-    return dict(
-        zip(("accuracy", "loss", "prior accuracy", "prior loss"), map(float, found.groups()), strict=True)
-    ) | {
-        name: float(value.replace(",", ""))
-        for name, value in zip(("rows", "classes", "columns", "left out"), rows.groups(), strict=True)
-    }
+    found = re.search(
+        r"([\d,]+) rows, .*, (\d+) classes, (\d+) columns used, (\d+) left out.*\n"
+        r"accuracy ([\d.]+), log loss ([\d.]+) on ([\d,]+) unseen rows .* alone ([\d.]+), ([\d.]+)",
+        text,
+    )
+    names = (
+        "rows",
+        "classes",
+        "columns",
+        "left out",
+        "accuracy",
+        "loss",
+        "scored",
+        "prior accuracy",
+        "prior loss",
+    )
+    return {name: float(value.replace(",", "")) for name, value in zip(names, found.groups(), strict=True)}
 
 
 @pytest.mark.parametrize("block", BLOCKS, ids=lambda block: block.split()[3])
