@@ -37,7 +37,8 @@ ORDER = {
     "inference": "quality scores left_out_blocks leave_one_out held_out folds optimise score_blocks column_weights "
     "temperature calibration word_weights word_choice em_report em decisions evidence_sd word_evidence comparison "
     "explain intervals linear_form posteriors sampling",
-    "selection": "rules density distinct row_scores decide by_score choose waking duplicates mutual_information pairs",
+    "selection": "rules density distinct row_scores decide by_score choose waking duplicates mutual_information pairs "
+    "text_settings",
     "store": "errors container packing classes values files state inspect accumulator",
     "export": "refusals curves description shapes json_text sql_dialects sql_derived sql_functions sql_tables "
     "sql_blocks sql_query onnx_graph onnx_blocks onnx_numbers onnx_tables onnx_text onnx_model onnx_inputs",

@@ -150,7 +150,7 @@ def test_the_default_is_calibrated_unless_rows_are_few():
     few = NaiveBayes().fit(votes.head(20), "party")
     assert few.calibration_ is None and few.loo_score_.method == "leave-one-out"
     texts = [f"{word} day {k}" for word in ("good", "bad") for k in range(20)]
-    assert TextNB().fit(texts, [1] * 20 + [0] * 20).calibration_.kind == "temperature"
+    assert TextNB().fit(texts, [1] * 20 + [0] * 20).calibration_.kind == "words"
     counts = NaiveBayes("multinomial").fit(np.random.default_rng(0).poisson(2.0, (40, 4)), np.arange(40) % 2)
     assert counts.calibration_.kind == "temperature"
 

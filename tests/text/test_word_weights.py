@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import pickle
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -85,6 +86,25 @@ def test_explanations_linear_forms_and_files_have_the_same_scores(fitted, tmp_pa
         np.testing.assert_array_equal(other.predict_log_proba(texts), expected)
         assert other.chosen_ == model.chosen_
         np.testing.assert_allclose(other.leave_one_out(texts, y), model.leave_one_out(texts, y), rtol=1e-9)
+
+
+def test_words_tell_what_was_learned_beyond_the_counts(fitted):
+    model, texts, _ = fitted
+    label = model.classes_[1]
+    entries = model.words(label, top=20)
+    assert any(entry.learned != 0.0 for entry in entries)
+    plain = pickle.loads(pickle.dumps(model))
+    calibration = plain._model.calibration
+    silent = replace(calibration.words, learned=0.0 * calibration.words.learned)
+    plain._set_calibration(replace(calibration, words=silent))
+    counts = {entry.word: entry.evidence for entry in plain.words(label, top=10_000)}
+    for entry in entries:
+        if entry.word in counts:
+            assert entry.evidence - entry.learned == pytest.approx(counts[entry.word])
+    document = model.explain_words(texts[0], of=label, against=model.classes_[0])
+    without = {e.word: e.evidence for e in plain.explain_words(texts[0], of=label, against=model.classes_[0])}
+    for entry in document:
+        assert entry.evidence - entry.learned == pytest.approx(without[entry.word], abs=1e-12)
 
 
 def test_updates_keep_the_weights_of_words_and_mark_them_as_stale(fitted):
@@ -188,6 +208,17 @@ def test_shuffled_labels_give_the_log_loss_of_the_prior():
     model = sr.TextNB(calibrate="words").fit(texts[:1500], y[:1500])
     log_p = model.predict_log_proba(texts[1500:3000])[np.arange(1500), y[1500:]]
     assert -log_p.mean() < 1.02 * -np.log(model.class_prior_)[y[1500:]].mean()
+
+
+@pytest.mark.parametrize("class_weight", ["balanced", {0: 1.0, 1: 3.0}])
+def test_class_weights_and_sample_weights_are_part_of_the_loss(class_weight):
+    texts, y = reviews(400)
+    w = np.random.default_rng(0).choice([0.0, 1.0, 2.0], 400)
+    model = sr.TextNB(class_weight=class_weight).fit(texts, y, w)
+    plain = sr.TextNB().fit(texts, y)
+    assert model.calibration_.kind == "words" and np.isfinite(model.predict_log_proba(texts)).all()
+    assert model.predict_proba(texts)[:, 1].mean() > plain.predict_proba(texts)[:, 1].mean()
+    assert model.leave_one_out(texts, y, w).shape == (400, 2)
 
 
 def test_models_without_weights_of_words_say_so():

@@ -87,7 +87,7 @@ class LearningMixin(AlgebraMixin, SourceMixin, CalibratingMixin):
         y and sample_weight are names of columns.
         """
         with self._unchanged_on_failure():
-            settings = self._checked_settings()
+            settings = self._settings_for(X, y, sample_weight)
             if self._reads_sources and (source := source_of(X)) is not None:
                 with closing(source):
                     self._fit_source(settings, source, y, sample_weight, on_bad_rows, checkpoint)
@@ -101,6 +101,10 @@ class LearningMixin(AlgebraMixin, SourceMixin, CalibratingMixin):
             self._fit_rows(settings, rows, find_duplicates=True)
             warn_without_columns(self._model.schema, rows.table.n_rows)
         return self
+
+    def _settings_for(self, X: Any, y: Any, sample_weight: Any) -> Settings:
+        """Return the settings of a fit to these rows."""
+        return self._checked_settings()
 
     def _fit_rows(
         self,

@@ -7,13 +7,25 @@ from numbers import Integral, Real
 from os import PathLike
 from typing import Any
 
+import numpy as np
+
 from sunrise.data.frame import Frame, document_frame
+from sunrise.data.labels import encode_labels
+from sunrise.data.weights import weights
 from sunrise.estimators.constraints import COMMON, OWN, UNLABELLED, Interval, StrOptions, check_estimate
 from sunrise.estimators.naive_bayes import NaiveBayes
 from sunrise.families.base import ESTIMATES, FAMILIES, Family
 from sunrise.families.smoothing import Alpha
 from sunrise.families.text import MODELS, Text
+from sunrise.model.encode_rows import encode_rows
 from sunrise.model.settings import Settings
+from sunrise.selection.text_settings import (
+    CANDIDATES,
+    CHARACTERS,
+    MOST_SCORED,
+    calibrated_losses,
+    choose_settings,
+)
 from sunrise.text.counter import WordCounter
 from sunrise.text.texts import lines_of
 
@@ -62,7 +74,9 @@ class TextNB(NaiveBayes):
     norm : bool, default=False
         For "complement" only: divide the weights of each class by their sum.
     analyzer, ngram_range, lowercase, strip_accents, stop_words
-        Tokenisation, as in scikit-learn's CountVectorizer.
+        Tokenisation, as in scikit-learn's CountVectorizer. `ngram_range`, `tf`, `length`, `idf` and `alpha` may be
+        "auto": `fit` chooses them by leave-one-out scores of up to 4,000 documents (`ngram_range` among (1, 1), (1, 2)
+        and (1, 3); with characters among (1, 3), (1, 4) and (1, 5)), and `chosen_` shows them.
     hash_bits : int or None, default=None
         Store hashes of this many bits instead of words, which bounds the memory for streams with an unlimited
         vocabulary.
@@ -100,15 +114,15 @@ class TextNB(NaiveBayes):
 
     _parameter_constraints: dict[str, Any] = {
         "model": [StrOptions(set(MODELS))],
-        "alpha": [Interval(Real, 0, None, closed="left"), StrOptions({"evidence"}), None],
-        "tf": [StrOptions({"log", "count", "binary"}), None],
-        "length": [Interval(Real, 0, None, closed="left"), None],
-        "idf": [Interval(Real, 0, None, closed="left"), None],
+        "alpha": [Interval(Real, 0, None, closed="left"), StrOptions({"evidence", "auto"}), None],
+        "tf": [StrOptions({"log", "count", "binary", "auto"}), None],
+        "length": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"}), None],
+        "idf": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"}), None],
         "total": [Interval(Real, 0, None, closed="neither"), None],
         "idf_first": ["boolean"],
         "norm": ["boolean"],
         "analyzer": [StrOptions({"word", "char", "char_wb"})],
-        "ngram_range": [tuple],
+        "ngram_range": [tuple, StrOptions({"auto"})],
         "lowercase": ["boolean"],
         "strip_accents": [StrOptions({"unicode", "ascii"}), None],
         "stop_words": [list, tuple, set, frozenset, None],
@@ -129,13 +143,13 @@ class TextNB(NaiveBayes):
         *,
         alpha: Any = None,
         tf: str | None = None,
-        length: float | None = None,
-        idf: float | None = None,
+        length: Any = None,
+        idf: Any = None,
         total: float | None = None,
         idf_first: bool = False,
         norm: bool = False,
         analyzer: str = "word",
-        ngram_range: tuple[int, int] = (1, 1),
+        ngram_range: Any = (1, 1),
         lowercase: bool = True,
         strip_accents: str | None = None,
         stop_words: Iterable[str] | None = None,
@@ -178,10 +192,78 @@ class TextNB(NaiveBayes):
         self.verbose = verbose
         self.n_jobs = n_jobs
 
+    def _settings_for(self, X: Any, y: Any, sample_weight: Any) -> Settings:
+        """Return the settings of a fit to these documents; those that are "auto" are chosen first."""
+        wanted = [name for name in CANDIDATES if isinstance(v := getattr(self, name), str) and v == "auto"]
+        if not wanted:
+            return super()._settings_for(X, y, sample_weight)
+        self.__dict__["_choice"] = self._choose_settings(wanted, X, y, sample_weight)
+        try:
+            return self._checked_settings()
+        finally:
+            del self.__dict__["_choice"]
+
+    def _choose_settings(self, wanted: list[str], X: Any, y: Any, sample_weight: Any) -> dict[str, Any]:
+        """Return the settings that give the least leave-one-out log loss."""
+        if "alpha" in wanted and self.model == "dirichlet_multinomial":
+            raise ValueError("dirichlet_multinomial estimates its alphas from the data. Use alpha=None.")
+        if isinstance(y, str) or not (hasattr(X, "__len__") or isinstance(X, PathLike)):
+            raise ValueError(
+                'with "auto" settings documents are read several times: pass lists of documents and labels.'
+            )
+        candidates = dict(CANDIDATES)
+        if self.analyzer != "word":
+            candidates["ngram_range"] = CHARACTERS
+        table = self._read_table(X, fitting=True)
+        some = np.arange(table.n_rows)
+        if len(some) > MOST_SCORED:
+            some = np.sort(np.random.default_rng(0).choice(some, MOST_SCORED, replace=False))
+        sampled = table.select_rows(some)
+
+        def losses_of(settings: dict[str, Any]) -> Any:
+            params = {**self.get_params(), **settings, "calibrate": None, "unlabelled": "error"}
+            model = type(self)(**params).fit(X, y, sample_weight)
+            batch, _ = encode_rows(sampled, model._model)
+            classes, codes = encode_labels(type(self).__name__, y, table.n_rows)
+            w = weights(sample_weight, table.n_rows)
+            rows = codes[some], None if w is None else w[some]
+            return calibrated_losses(model._leave_one_out_rows(model._model, batch, classes, *rows))
+
+        return choose_settings(wanted, candidates, losses_of)[0]
+
+    def _resolved(self, name: str) -> Any:
+        """Return a setting; "auto" is the value that fit has chosen."""
+        value = getattr(self, name)
+        if not (isinstance(value, str) and value == "auto"):
+            return value
+        if (choice := self.__dict__.get("_choice")) is not None:
+            return choice[name]
+        if "_model" not in self.__dict__:
+            raise ValueError(f'{name}="auto" is chosen by fit. Call fit before partial_fit, or give a value.')
+        family: Any = self._model.schema.parts[0].family
+        if name == "alpha":
+            return family.model.alpha
+        return family.counter.ngram_range if name == "ngram_range" else getattr(family, name)
+
+    @property
+    def chosen_(self) -> dict[Any, Any]:
+        """Settings that the data chose: `ngram_range`, `tf`, `length`, `idf` and `alpha` with "auto", and "words".
+
+        With `calibrate="words"`, "words" has `bands` (True if bands of words by document frequency have a factor each)
+        and `strength`, the factor of the penalty on the weights of single words, None without these weights. With
+        `alpha="evidence"`, the key ("text",) has the alpha.
+        """
+        chosen = super().chosen_
+        auto = [name for name in CANDIDATES if isinstance(v := getattr(self, name), str) and v == "auto"]
+        for name in auto:
+            value = self._resolved(name)
+            chosen[name] = value.value if isinstance(value, Alpha) else value
+        return chosen
+
     def _settings(self) -> Settings:
         counter = WordCounter(
             analyzer=self.analyzer,
-            ngram_range=self.ngram_range,
+            ngram_range=self._resolved("ngram_range"),
             lowercase=self.lowercase,
             strip_accents=self.strip_accents,
             stop_words=None if self.stop_words is None else frozenset(self.stop_words),
@@ -189,9 +271,9 @@ class TextNB(NaiveBayes):
         )
         family = Text(
             self._words_family(),
-            self.tf,
-            self.length,
-            self.idf,
+            self._resolved("tf"),
+            self._resolved("length"),
+            self._resolved("idf"),
             self.total,
             self.idf_first,
             self.min_df,
@@ -211,12 +293,13 @@ class TextNB(NaiveBayes):
         check_estimate(
             f"TextNB with the model {self.model!r}", self.estimate, _ESTIMATES.get(self.model, ESTIMATES)
         )
-        settings: dict[str, Any] = {} if self.alpha is None else {"alpha": Alpha.given(self.alpha)}
+        alpha = self._resolved("alpha")
+        settings: dict[str, Any] = {} if alpha is None else {"alpha": Alpha.given(alpha)}
         if self.norm:
             settings["norm"] = True
         if self.norm and self.model != "complement":
             raise ValueError(f'norm=True needs model="complement"; the model is {self.model!r}.')
-        if self.alpha is not None and self.model == "dirichlet_multinomial":
+        if alpha is not None and self.model == "dirichlet_multinomial":
             raise ValueError("dirichlet_multinomial estimates its alphas from the data. Use alpha=None.")
         return FAMILIES[self.model](**settings)
 

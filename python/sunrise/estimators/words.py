@@ -22,13 +22,15 @@ class WordEvidence(NamedTuple):
     """The contribution of one word to the log-odds of one class against another.
 
     `times` is the number of occurrences that `evidence` refers to; `documents` maps each class to the number of its
-    training documents that contain the word.
+    training documents that contain the word. `learned` is the part of the evidence that weights of words have learned
+    beyond the counts (calibrate="words"); the rest is said by the counts.
     """
 
     word: str
     evidence: float
     times: int
     documents: dict[Any, int]
+    learned: float = 0.0
 
 
 class WordsMixin(Estimator):
@@ -53,18 +55,26 @@ class WordsMixin(Estimator):
         part = self._text_part(column)
         if speaking not in ("for", "against"):
             raise ValueError(f'speaking is {speaking!r}; it must be "for" or "against".')
-        weights = weights_of_one_word(self._model.forms[part])
         k = labels.place_of(label, self.classes_)
-        evidence = weights[k]
         family: Any = self._model.parts[part].family
-        if against is not None:
-            evidence = evidence - weights[labels.place_of(against, self.classes_)]
-        elif family.model.name != "odds" and len(weights) > 1:
-            evidence = evidence - np.delete(weights, k, axis=0).mean(axis=0)
+
+        def compared(weights: Floats) -> Floats:
+            if against is not None:
+                return np.asarray(weights[k] - weights[labels.place_of(against, self.classes_)])
+            if family.model.name != "odds" and len(weights) > 1:
+                return np.asarray(weights[k] - np.delete(weights, k, axis=0).mean(axis=0))
+            return np.asarray(weights[k])
+
+        evidence = compared(weights_of_one_word(self._model.forms[part]))
+        learned = None if (own := self._learned_weights(part)) is None else compared(own)
         strength = evidence if speaking == "for" else -evidence
         strongest = np.argsort(-strength, kind="stable")[:top]
         return [
-            self._word_evidence(part, int(j), float(evidence[j]), 1) for j in strongest if strength[j] > 0
+            self._word_evidence(
+                part, int(j), float(evidence[j]), 1, 0.0 if learned is None else float(learned[j])
+            )
+            for j in strongest
+            if strength[j] > 0
         ]
 
     def explain_words(
@@ -105,9 +115,14 @@ class WordsMixin(Estimator):
         )
         scores = word_scores(form, block, factor)
         evidence, absent = np.split(scores[positive] - scores[negative], [-1])
+        learned = np.zeros(len(evidence))
+        if (own := self._learned_weights(part)) is not None:
+            learned = block.data * (own[positive] - own[negative])[block.indices] * factor
         strongest = np.argsort(-np.abs(evidence), kind="stable")[:top]
         entries = [
-            self._word_evidence(part, int(block.indices[i]), float(evidence[i]), int(counted.data[i]))
+            self._word_evidence(
+                part, int(block.indices[i]), float(evidence[i]), int(counted.data[i]), float(learned[i])
+            )
             for i in strongest
         ]
         if getattr(form, "base", None) is not None:
@@ -157,8 +172,18 @@ class WordsMixin(Estimator):
             raise ValueError(f"column {column!r} is not a text column of the model. Use one of {list(text)}.")
         return text[str(column)]
 
-    def _word_evidence(self, part: int, j: int, evidence: float, count: int) -> WordEvidence:
+    def _learned_weights(self, part: int) -> Floats | None:
+        """Return the weights of one occurrence of each word that were learned beyond the counts, classes x words."""
+        model = self._model
+        if model.calibration is None or (words := model.calibration.words) is None or words.strength is None:
+            return None
+        family: Any = model.parts[part].family
+        idf = np.nan_to_num(family.weight_to_apply)
+        learned = words.learned_for(model.blocks[part], model.classes)
+        return np.asarray(learned * idf * float(model.weights(part)[0]))
+
+    def _word_evidence(self, part: int, j: int, evidence: float, count: int, learned: float) -> WordEvidence:
         """Return the evidence of word j with its numbers of documents."""
         stats: Any = self._model.blocks[part]
         documents = dict(zip(self.classes_.tolist(), stats.documents_with_word[:, j].tolist(), strict=True))
-        return WordEvidence(str(stats.words[j]), evidence, count, documents)
+        return WordEvidence(str(stats.words[j]), evidence, count, documents, learned)

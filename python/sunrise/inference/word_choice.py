@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from sunrise import engines
-from sunrise._common.arrays import Codes, Floats, Positions
+from sunrise._common.arrays import Codes, Floats, Labels, Positions
 from sunrise.data.blocks import Batch, Rows, WordsBlock
 from sunrise.families.capabilities import Documents
 from sunrise.inference.calibration import Calibrated
@@ -187,6 +187,18 @@ def _is_better(new: Floats, old: Floats, weight: Floats) -> bool:
     return bool(gain.sum() > CLEARLY * np.sqrt(((gain - gain.mean()) ** 2).sum()))
 
 
+@dataclass(frozen=True)
+class _Nameless:
+    """The vocabulary of models that are not kept: nobody reads its words."""
+
+    n_words: int
+
+    @property
+    def words(self) -> Labels:
+        """Empty strings."""
+        return np.full(self.n_words, "", dtype=object)
+
+
 def _fewer_words(rows: LeaveOneOut) -> LeaveOneOut:
     """Return the rows with only the words that they have as columns."""
     block: Any = rows.batch.blocks[0]
@@ -194,7 +206,8 @@ def _fewer_words(rows: LeaveOneOut) -> LeaveOneOut:
     present[block.indices] = True
     place = (np.cumsum(present) - 1).astype(block.indices.dtype)
     shape = block.shape[0], int(present.sum())
-    small = WordsBlock(block.data, place[block.indices], block.indptr, shape, block.n_words, block.missing)
+    cells = block.data, place[block.indices], block.indptr, shape
+    small = WordsBlock(*cells, block.n_words, block.missing, _Nameless(shape[1]))
     return LeaveOneOut(rows.model, Batch(rows.batch.n_rows, (small,)), rows.y, rows.weight)
 
 

@@ -55,7 +55,8 @@ class WordWeights(Deferred):
         strength: float | None,
     ) -> WordWeights:
         """Return the weights of the words at some positions of a vocabulary; strings are made at the first use."""
-        given = {"classes": classes, "learned": learned, "bands": bands, "strength": strength}
+        # A copy: a model file would store an array that is shared in another order when it is saved again.
+        given = {"classes": classes.copy(), "learned": learned, "bands": bands, "strength": strength}
         self = cls.deferred(given, {"words": lambda: vocabulary.words[positions]})
         self.__dict__["_place"] = vocabulary, positions
         return self
