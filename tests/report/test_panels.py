@@ -225,6 +225,13 @@ def test_a_phone_does_not_scroll_sideways(open_page, heart):
     mammographic = sr.NaiveBayes().fit(load_mammographic("pandas").frame, "severity")
     page = open_page(mammographic, **PHONE)
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    long = {
+        "a_long_name_without_a_space_" * 4: [1.0, 2.0, 3.0, 5.0],
+        "long name " * 9: ["long level " * 9, "x"] * 2,
+    }
+    model = sr.NaiveBayes(calibrate=None).fit(long, ["class_without_a_space_" * 5, "long class " * 9] * 2)
+    page = open_page(model, title="A long title " * 9, **PHONE)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
 
 
 def test_columns_can_be_listed_by_points_and_by_name(open_page, heart):

@@ -65,7 +65,7 @@ class Nomogram {
         hasCounts ? el("button", { type: "button", onclick: () => this.zeroCounts() }, "Empty counts to 0") : null),
       this.axis, this.prior, this.items, this.more, this.shown, this.pairs,
       this.model.pairs.length ? el("p", { class: "quiet" }, `${plural(this.model.pairs.length, "pair")} of columns ${this.model.pairs.length === 1 ? "tells" : "tell"} more `,
-        "together than each alone: a pair has points when both of its values are set.") : null, this.total);
+        "together than the columns alone: a pair has points when both of its values are set.") : null, this.total);
     this.prior.append(el("div", { class: "name" }, "Before any value"), el("div", { class: "field" }));
     this.total.append(el("div", { class: "name" }, "Sum of all points"), el("div", { class: "field" }));
     for (const own of [this.prior, this.total]) {
