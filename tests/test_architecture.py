@@ -35,7 +35,7 @@ ORDER = {
     "model": "settings choice given_families interaction schema word_weights calibration_weights class_prior "
     "accumulate record fitted compression suppression encode_rows score",
     "inference": "quality scores left_out_blocks leave_one_out held_out folds optimise score_blocks column_weights "
-    "temperature calibration word_weights word_choice em_report em decisions evidence_sd word_evidence comparison "
+    "temperature calibration word_weights word_choice em_report em decisions word_evidence evidence_sd comparison "
     "explain intervals linear_form posteriors sampling",
     "selection": "rules density distinct row_scores decide by_score choose waking duplicates mutual_information pairs "
     "text_settings",

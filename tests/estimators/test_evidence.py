@@ -153,6 +153,10 @@ def test_words_add_up_to_their_column_and_are_those_of_explain_words(kind):
         expected = {f"{name}: {entry.word or 'absent words'}": entry.evidence for entry in entries}
         for term in words:
             assert term.evidence == pytest.approx(expected[term.name], abs=1e-12)
+    frame = why.frame()
+    own, terms = frame[frame["row"] == 3], why.comparison(3).terms
+    assert [name.strip("()") for name in own["term"]] == [term.name for term in terms]
+    np.testing.assert_allclose(own["sd"], [term.sd for term in terms], rtol=2 * ERROR)
     display = why.plot(0, top=None)
     assert display.ends[-1] == pytest.approx(display.ends[-2], abs=1e-12)
     assert "other terms" in why.text(0, top=1) or len(why.comparison(0).terms) < 4

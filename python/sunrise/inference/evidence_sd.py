@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -12,13 +12,14 @@ from sunrise._common.arrays import Floats, Positions
 from sunrise.data.blocks import Batch
 from sunrise.engines import array
 from sunrise.forms.base import Form
+from sunrise.inference.word_evidence import word_scores
 from sunrise.model.fitted import FittedModel
-from sunrise.model.score import block_scores, row_factors
+from sunrise.model.score import row_factors
 from sunrise.numerics.conjugate import Dirichlet
 from sunrise.numerics.special import log
 
 #: The parameters are drawn this often; less often if the model has very many, but at least `FEWEST` times.
-DRAWS, FEWEST, MOST_NUMBERS = 1000, 100, 20_000_000
+DRAWS, FEWEST, MOST_NUMBERS = 1000, 100, 5_000_000
 #: Maximum number of cell scores in memory.
 _MOST_SCORES = 1 << 22
 
@@ -33,6 +34,19 @@ class EvidenceSd(NamedTuple):
     columns: Floats
     prior: Floats
     total: Floats
+    #: Of the words of text columns: by block, one array for each row, whose last number is of absent words.
+    words: dict[int, list[Floats]]
+
+    @classmethod
+    def unknown(cls, n_rows: int, n_columns: int) -> EvidenceSd:
+        """Return NaN for everything."""
+        prior, total = np.full((2, n_rows), np.nan)
+        return cls(np.full((n_rows, n_columns), np.nan), prior, total, {})
+
+    def of_row(self, i: int) -> EvidenceSd:
+        """Return the standard deviations of one row."""
+        words = {k: rows[i : i + 1] for k, rows in self.words.items()}
+        return EvidenceSd(self.columns[i : i + 1], self.prior[i : i + 1], self.total[i : i + 1], words)
 
 
 def evidence_sd(
@@ -44,22 +58,28 @@ def evidence_sd(
     conjugate posterior, shares of a kernel density by the Bayesian bootstrap, class probabilities if they were
     estimated. Calibration stays fixed.
     """
-    rng, n_draws = np.random.default_rng(seed), number_of_draws(model, batch)
+    rng, n_draws = np.random.default_rng(seed), _number_of_draws(model, batch)
     pair = np.stack([of, against], axis=1)
     columns, total = np.zeros(evidence.shape), np.zeros((batch.n_rows, n_draws))
-    factors = row_factors(model, batch)
+    factors, of_words = row_factors(model, batch), dict[int, list[_Sums]]()
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         if model.is_prior_fitted and model.is_generative:
             draws = log(Dirichlet(1.0 + model.stats.weight).sample(n_draws, rng))
             total += draws[:, of].T - draws[:, against].T
-        prior = sd_of_draws(total)
+        prior = _sd_of_draws(total)
         for k, part in enumerate(model.parts):
-            at = list(part.columns[:1] if part.family.reader.own_block else part.columns)
-            factor = factors.get(k, np.ones(batch.n_rows))[:, None]
+            is_text = part.family.reader.own_block
+            at = list(part.columns[:1] if is_text else part.columns)
+            factor = factors.get(k, np.ones(batch.n_rows))
             sums = _Sums(batch.n_rows, len(at))
+            if is_text:
+                of_words[k] = [_Sums(1, n + 1) for n in _numbers_of_words(batch, k)]
             try:
-                for piece in _draws_of_block(model, batch, k, n_draws, rng):
-                    drawn = _difference(piece, pair) * factor[:, :, None]
+                for form, n in _drawn_forms(model, batch, k, n_draws, rng):
+                    if is_text:
+                        drawn = _evidence_of_documents(batch, k, form, n, pair, factor, of_words[k])
+                    else:
+                        drawn = _evidence_of_cells(model, batch, k, form, n, pair) * factor[:, None, None]
                     total[:, sums.n : sums.n + drawn.shape[1]] += drawn.sum(axis=2)
                     sums.add(drawn)
             except ValueError:  # the prior is not proper, so that there is no posterior
@@ -69,11 +89,14 @@ def evidence_sd(
             columns[:, at] = np.where(is_point, np.nan, sums.sd())
         is_known = ((evidence != 0.0) & ~np.isnan(columns)).any(axis=1)
         unknown = np.isnan(columns).any(axis=1) & ~is_known
-        return EvidenceSd(columns, prior, np.where(unknown, np.nan, sd_of_draws(total)))
+        words = {
+            k: [np.where(own.squares[0] == 0.0, np.nan, own.sd()[0]) for own in rows]
+            for k, rows in of_words.items()
+        }
+        return EvidenceSd(columns, prior, np.where(unknown, np.nan, _sd_of_draws(total)), words)
 
 
-def number_of_draws(model: FittedModel, batch: Batch) -> int:
-    """Return how often the parameters of a model are drawn."""
+def _number_of_draws(model: FittedModel, batch: Batch) -> int:
     pairs, n_classes = zip(model.blocks, batch.blocks, strict=True), len(model.classes)
     numbers = sum(
         max(np.size(getattr(stats, "weight", 0)), n_classes * block.shape[1]) for stats, block in pairs
@@ -81,7 +104,7 @@ def number_of_draws(model: FittedModel, batch: Batch) -> int:
     return int(np.clip(MOST_NUMBERS // max(numbers, 1), FEWEST, DRAWS))
 
 
-def drawn_forms(
+def _drawn_forms(
     model: FittedModel, batch: Batch, k: int, n_draws: int, rng: np.random.Generator
 ) -> Iterator[tuple[Form, int]]:
     """Yield forms of block k under drawn parameters, each with n x classes classes, and n."""
@@ -96,24 +119,36 @@ def drawn_forms(
         yield replace(part.family, estimate="mean").form(draws).times(weights), n
 
 
-def _draws_of_block(
-    model: FittedModel, batch: Batch, k: int, n_draws: int, rng: np.random.Generator
-) -> Iterator[Floats]:
-    """Yield scores under drawn parameters in pieces: rows x draws x classes x columns."""
-    part, n_classes = model.parts[k], len(model.classes)
-    own = part.family.reader.own_block
-    x = None if own else array.read(batch.blocks[k], part.family.support)
-    for form, n in drawn_forms(model, batch, k, n_draws, rng):
-        scores = block_scores(model, batch, k, form, n * n_classes) if x is None else form.finite.cells(x)
-        scores = np.where(np.isneginf(scores), 0.0, scores)
-        shape = batch.n_rows, n, n_classes, 1 if own else len(part.columns), -1
-        yield scores.reshape(shape).sum(axis=4)
-
-
-def _difference(scores: Floats, pair: Positions) -> Floats:
-    """Return the scores of the first class of every row less those of the second: rows x draws x columns."""
+def _evidence_of_cells(
+    model: FittedModel, batch: Batch, k: int, form: Form, n: int, pair: Positions
+) -> Floats:
+    """Return the evidence of the cells of a block under n draws: rows x draws x columns."""
+    part = model.parts[k]
+    scores = form.finite.cells(array.read(batch.blocks[k], part.family.support))
+    scores = np.where(np.isneginf(scores), 0.0, scores)
+    scores = scores.reshape(batch.n_rows, n, len(model.classes), len(part.columns), -1).sum(axis=4)
     both = np.take_along_axis(scores, pair[:, None, :, None], axis=2)
     return np.asarray(both[:, :, 0] - both[:, :, 1])
+
+
+def _evidence_of_documents(
+    batch: Batch, k: int, form: Form, n: int, pair: Positions, factor: Floats, of_words: list[_Sums]
+) -> Floats:
+    """Return the evidence of documents under n draws, rows x draws x 1; add that of their words to the sums."""
+    drawn = np.empty((batch.n_rows, n, 1))
+    for i, (of, against) in enumerate(pair):
+        document = batch.blocks[k].select_rows([i])
+        scores = word_scores(form, document, float(factor[i])).reshape(n, -1, of_words[i].sums.shape[1])
+        words = scores[:, of] - scores[:, against]
+        of_words[i].add(words[None])
+        drawn[i, :, 0] = words.sum(axis=1)
+    return drawn
+
+
+def _numbers_of_words(batch: Batch, k: int) -> list[int]:
+    """Return the number of different words of every document."""
+    block: Any = batch.blocks[k]
+    return np.diff(block.indptr).tolist()  # type: ignore[no-any-return]
 
 
 class _Sums:
@@ -137,6 +172,6 @@ class _Sums:
         return np.sqrt(np.maximum(variance, 0.0))
 
 
-def sd_of_draws(draws: Floats) -> Floats:
+def _sd_of_draws(draws: Floats) -> Floats:
     """Standard deviation over the draws (rows x draws); exactly 0 if all draws are equal."""
     return np.asarray((draws - draws[:, :1]).std(axis=1, ddof=1))

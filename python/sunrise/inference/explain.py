@@ -18,7 +18,7 @@ from sunrise.data.frame import Frame
 from sunrise.engines import array
 from sunrise.inference.comparison import Comparison, Term
 from sunrise.inference.evidence_sd import EvidenceSd, evidence_sd
-from sunrise.inference.word_evidence import word_evidence
+from sunrise.inference.word_evidence import ABSENT, word_scores
 from sunrise.model.fitted import FittedModel
 from sunrise.model.score import block_scores, row_factors, says_nothing
 from sunrise.numerics.special import log_sum_exp
@@ -199,7 +199,7 @@ class Explanation:
         columns: dict[str, list[Any]] = {name: [] for name in ("row", "of", "against")}
         columns |= {name: [] for name in ("term", "value", "evidence", "sd")}
         for i, (k, pair) in enumerate(zip(rows, pairs, strict=True)):
-            comparison = self._compare(k, *pair, words, EvidenceSd(*(part[i : i + 1] for part in sds)))
+            comparison = self._compare(k, *pair, words, sds.of_row(i))
             own = comparison.columns()
             repeated = {"row": k, "of": comparison.of, "against": comparison.against}
             for name, value in repeated.items():
@@ -251,8 +251,7 @@ class Explanation:
         of, against = np.asarray(pairs, dtype=np.intp).reshape(-1, 2).T
         evidence = self.contributions[at, of] - self.contributions[at, against]
         if self.source is None or not self.source.has_posterior:
-            nothing = np.full(len(rows), np.nan)
-            return EvidenceSd(np.full(evidence.shape, np.nan), nothing, nothing)
+            return EvidenceSd.unknown(*evidence.shape)
         return evidence_sd(self.source.model, self.source.batch.select_rows(at), evidence, of, against)
 
     def _library(self) -> Any:
@@ -266,27 +265,34 @@ class Explanation:
             return name
         raise ImportError("frame() needs a library of data frames: pip install pandas.")
 
-    def _words(self, row: int, j: int, best: int, second: int, sd: bool) -> list[Term]:
+    def _words(self, row: int, j: int, best: int, second: int, sd: EvidenceSd) -> list[Term]:
         """Return the terms of the words of a text column; none if column j holds no text."""
-        if self.source is None or self.contributions[row, :, j].any() == 0:
+        if self.source is None or not self.contributions[row, :, j].any():
             return []
-        model, batch = self.source.model, self.source.batch
+        model = self.source.model
         for k, part in enumerate(model.parts):
             if part.columns[0] == j and part.family.reader.own_block:
-                row %= len(self.contributions)
-                found = word_evidence(model, batch, row, k, best, second, sd and self.source.has_posterior)
-                return [Term(f"{self.columns[j]}: {word}", "", own, spread) for word, own, spread in found]
+                batch = self.source.batch.select_rows([row % len(self.contributions)])
+                factor = float(row_factors(model, batch).get(k, np.ones(1))[0])
+                document: Any = batch.blocks[k]
+                scores = word_scores(model.forms[k], document, factor)
+                evidence, names = scores[best] - scores[second], model.blocks[k].words
+                sds = sd.words[k][0] if k in sd.words else np.full(len(evidence), np.nan)
+                words = [*(str(names[i]) for i in document.indices), ABSENT]
+                found = zip(words, evidence.tolist(), sds.tolist(), strict=True)
+                return [
+                    Term(f"{self.columns[j]}: {word}", "", own, spread)
+                    for word, own, spread in found
+                    if word != ABSENT or own != 0.0
+                ]
         return []
 
     def _compare(
         self, row: int, best: int, second: int, words: bool, sd: EvidenceSd | bool = True
     ) -> Comparison:
         """Return the comparison of two classes; `sd` is known already, or tells whether to compute it."""
-        with_sd = sd is not False
         if isinstance(sd, bool):
-            nothing = np.full(1, np.nan)
-            unknown = EvidenceSd(np.full((1, len(self.columns)), np.nan), nothing, nothing)
-            sd = self._sd([row], [(best, second)]) if sd else unknown
+            sd = self._sd([row], [(best, second)]) if sd else EvidenceSd.unknown(1, len(self.columns))
         score = self.score[row]
         evidence = self.contributions[row, best] - self.contributions[row, second]
         with np.errstate(invalid="ignore"):
@@ -299,7 +305,7 @@ class Explanation:
         decisive = excess != 0  # the column excludes one of the two classes
         columns: list[Term] = []
         for j in range(len(self.columns)):
-            if words and (own := self._words(row, j, best, second, with_sd)):
+            if words and (own := self._words(row, j, best, second, sd)):
                 columns += own
                 continue
             text = _cell_text(self.values[row, j])

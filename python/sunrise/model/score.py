@@ -132,12 +132,10 @@ def row_factors(model: FittedModel, batch: Batch) -> dict[int, Floats]:
     return factors
 
 
-def block_scores(
-    model: FittedModel, batch: Batch, k: int, form: Form, n_classes: int | None = None
-) -> Floats:
-    """Return the scores of one block under a form, rows x classes; the form may have another number of classes."""
+def block_scores(model: FittedModel, batch: Batch, k: int, form: Form) -> Floats:
+    """Return the scores of one block under a form, rows x classes."""
     block = replace(batch, blocks=(batch.blocks[k],))
-    zeros = np.zeros(len(model.classes) if n_classes is None else n_classes)
+    zeros = np.zeros(len(model.classes))
     n_threads = engines.threads(model.n_jobs, batch.n_rows * block.blocks[0].shape[1])
     values, _ = engines.current().score(
         block, (model.supports[k],), (form,), zeros, zeros, "joint", n_threads, None
