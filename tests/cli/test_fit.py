@@ -244,8 +244,8 @@ def test_pairs_of_columns_are_on_the_card(cli, tmp_path):
     path = tmp_path / "pair.csv"
     rows = (f"{'uv'[i]},{'pq'[j]},{['no', 'yes'][k]}" for i, j, k in zip(a, b, y, strict=True))
     path.write_text("\n".join(["a,b,y", *rows]) + "\n")
-    assert cli("fit", path, "-t", "y", "--json").json["interactions"] == []
-    card = cli("fit", path, "-t", "y", "--interactions", "--calibrate", "columns", "--json").json
+    assert cli("fit", path, "-t", "y", "--no-interactions", "--json").json["interactions"] == []
+    card = cli("fit", path, "-t", "y", "--calibrate", "columns", "--json").json
     (pair,) = card["interactions"]
     assert "a" in pair["columns"] and "b" in pair["columns"]
     assert card["score"]["accuracy"] == pytest.approx(np.mean(y == (a ^ b)), abs=0.02)

@@ -159,10 +159,10 @@ def test_a_description_that_contradicts_itself_is_refused(files, name):
 
 def test_a_file_that_requires_more_names_the_version_to_install(files):
     def newer(spec):
-        spec.update(requires=["interactions"], written_by="7.1")
+        spec.update(requires=["mixtures"], written_by="7.1")
 
     for read in (sr.load, sr.inspect):
-        with pytest.raises(sr.ModelFileError, match=r"requires 'interactions'.*Install sunrise 7.1 or later"):
+        with pytest.raises(sr.ModelFileError, match=r"requires 'mixtures'.*Install sunrise 7.1 or later"):
             read(changed(files[0], newer))
 
 

@@ -44,7 +44,12 @@ from sunrise.cli.options import Reading, column_option, data_argument, json_opti
     "--weight",
     help="A column with the weights of the rows.",
 )
-@click.option("--interactions", is_flag=True, help="Find pairs of columns that are scored together.")
+@click.option(
+    "--interactions/--no-interactions",
+    default=True,
+    help="Find pairs of columns that say more together.",
+    show_default=True,
+)
 @click.option("--no-values", is_flag=True, help="Save no training values of numeric columns.")
 @click.option("--stream", is_flag=True, help="Read in batches, as data above 64 MB are.")
 @click.option(

@@ -62,7 +62,7 @@ class NaiveBayes(
         8192; None with fewer than 30 different rows, with fewer than two classes of 5 different rows, or with more than
         200 classes. None is plain naive Bayes. `fit` calibrates, and so do the first 1,000 rows of `partial_fit`. Later
         updates keep the previous calibration and mark it as stale; `recalibrate` fits it again.
-    interactions : "auto", list of pairs or None, default=None
+    interactions : "auto", list of pairs or None, default="auto"
         Pairs of columns to score together, for what they say beyond each column alone. "auto" searches the pairs that
         improve the leave-one-out scores clearly; it needs one weight for each column (`calibrate`). A list names pairs
         of columns, or takes `interactions_` of another model, bins included. `interactions_` shows the pairs.
@@ -146,7 +146,7 @@ class NaiveBayes(
         estimate: str = "mean",
         unseen: str = "reserve",
         calibrate: str | None = "auto",
-        interactions: Any = None,
+        interactions: Any = "auto",
         unlabelled: str = "error",
         unlabelled_weight: Any = "auto",
         class_weight: Any = None,

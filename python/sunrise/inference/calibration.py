@@ -204,7 +204,9 @@ def _learn_folds(of_all: Any, learn_rest: LearnRest, folds: list[int], v: Floats
             continue
         objective = of_all.of(rest, learn, of_all)
         if find_pairs is not None:
-            of_columns = objective.solve(objective.grid[0], None, ROUGH_TOLERANCE)
+            # A copy, so that rows without interactions have the same results as without a search.
+            columns_alone = replace(objective, _last_curvature=[])
+            of_columns = columns_alone.solve(objective.grid[0], None, ROUGH_TOLERANCE)
             if (paired := find_pairs(objective, of_columns, learn, None)) is not None:
                 objective, _ = _with_pairs(objective, paired, learn, of_columns)
                 held_out = held_out if paired.held_out is None else paired.held_out
