@@ -24,8 +24,8 @@ ORDER = {
     "statistics": "terms bounds grids support deferred base sums moments counts fading empirical words bursts model",
     "numerics": "special conjugate normal_inverse_gamma evidence quadrature bandwidth bin_edges polya",
     "forms": "base linear table pointwise polya distance rising removal kernel_density kernel_removal kernel_draws",
-    "data": "errors levels profile weights column join findings blocks columns types frame derive rows row_hash write "
-    "align labels kept_rows",
+    "data": "errors levels profile weights column dates join findings blocks columns types frame derive rows row_hash "
+    "write align labels kept_rows",
     "text": "alphabet texts vocabulary counter hashed",
     "engines": "array_words array native_weights native_words pieces native",
     "families": "left_out counts_left_out documents_left_out cells record_cells readers text_reader pair_reader "

@@ -525,9 +525,11 @@ DATES = {
 
 
 @pytest.mark.parametrize("kind", DATES)
-def test_a_date_is_refused_with_two_remedies(kind):
-    with pytest.raises(ValueError, match=r"'day'.*dates.*time since.*month, weekday or hour"):
-        NaiveBayes("auto-fast").fit({"height": COLUMNS["height"], "day": DATES[kind]}, Y)
+def test_a_date_is_no_number_of_a_given_family(kind):
+    # Without a given family its parts are columns: tests/tables/test_dates.py.
+    for families in ({"day": "gaussian"}, "gaussian", {"day": "categorical"}):
+        with pytest.raises(ValueError, match=r"'day'.*dates.*time since.*month, weekday or hour"):
+            NaiveBayes(families).fit({"height": COLUMNS["height"], "day": DATES[kind]}, Y)
 
 
 # Labels.

@@ -19,7 +19,7 @@ def card_of(model: Any, score: Any = None) -> dict[str, Any]:
     (3, ['hair'], 'day')
     """
     label = model._model.schema.label
-    summary = model._summary(model.n_features_in_)
+    summary = model._summary(len(model.schema_.names))
     bits = _bits(model)
     columns = [
         {"column": c.name, "family": c.family, "bits": bits[j], "missing": c.missing, "reason": c.reason}
@@ -90,7 +90,7 @@ def _bits(model: Any) -> list[float | None]:
     try:
         return [float(x) if np.isfinite(x) else None for x in model.mutual_information()]
     except ValueError:  # the scores of a family may not be probabilities
-        return [None] * model.n_features_in_
+        return [None] * len(model.schema_.names)
 
 
 def _score(model: Any, score: Any) -> dict[str, Any] | None:
@@ -120,7 +120,7 @@ def _with_classes(quality: Any, classes: Any) -> Any:
 def _words(model: Any) -> dict[str, list[str]]:
     """Return the most informative words of every text column."""
     words = {}
-    for column in model._summary(model.n_features_in_).columns:
+    for column in model._summary(len(model.schema_.names)).columns:
         if column.family == "text":
             found = model.informative_words(MOST_WORDS, column=column.name)
             words[column.name] = [word for word, _ in found]

@@ -115,7 +115,7 @@ def _explained(model: Any, rows: _Rows, top: int, of: Any, against: Any) -> list
 def _words(model: Any, row: Any, top: int, of: Any, against: Any) -> dict[str, list[dict[str, Any]]]:
     """Return the evidence of the words of every text in a row."""
     words = {}
-    for column in model._summary(model.n_features_in_).columns:
+    for column in model._summary(len(model.schema_.names)).columns:
         if column.family == "text":
             text = row[column.name if column.name in row.column_names else 0][0].as_py()
             found = model.explain_words(text, of, against, top, column.name) if text else []
@@ -154,6 +154,11 @@ def _own_row(model: Any, cells: dict[str, str]) -> Any:
     pyarrow, schema = require("pyarrow"), model._model.schema
     names = [str(name) for name in (schema.names if schema.is_named else model._columns())]
     kinds = dict(zip(names, (choice.kind for choice in schema.choices), strict=True))
+    if schema.rules is not None and not cells.keys() - set(
+        schema.inputs
+    ):  # dates as a whole, not their parts
+        names = [str(name) for name in schema.inputs]
+        kinds = {name: "level" if name in schema.rules.dates else kinds[name] for name in names}
     columns: dict[str, Any] = {}
     for name, text in cells.items():
         if name not in kinds:

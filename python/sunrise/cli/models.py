@@ -35,10 +35,11 @@ def require_file(path: str) -> None:
 def types_of(model: Any) -> dict[str, str]:
     """Return the columns that must be read as text, because the model knows their cells as names."""
     schema = model._model.schema
+    inputs = set(schema.inputs)  # a part of a date is not a column of the data
     types = {
         str(name): "text"
         for name, choice in zip(schema.names, schema.choices, strict=True)
-        if choice.kind == "level" and choice.family is not None
+        if choice.kind == "level" and choice.family is not None and name in inputs
     }
     if schema.label is not None and model.classes_.dtype.kind in "UO":
         types[str(schema.label)] = "text"
@@ -59,7 +60,8 @@ def columns_for(
     """
     schema, others = model._model.schema, [name for name in names if name != label]
     if schema.is_named:
-        wanted = set(schema.names if all_columns else schema.used)
+        own = schema.names if all_columns else schema.used
+        wanted = {*own, *schema.inputs_of(own)}
         return [name for name in others if name in wanted]
     if type(model).__name__ == "TextNB":
         return ["text"] if "text" in others else others[:1]

@@ -90,7 +90,7 @@ class SparkFiles(Partitioned):
 
 def _needed(schema: Schema, label: str, weight: str | None) -> set[Any]:
     """Return the names of the columns that statistics depend on."""
-    return {*schema.used, *(schema.names[j] for j in schema.asleep), label, weight}
+    return {*schema.inputs_of([*schema.used, *(schema.names[j] for j in schema.asleep)]), label, weight}
 
 
 def _total(frame: Any, task: AddUp, run: Any = None) -> Any:
@@ -189,7 +189,7 @@ def predict(
     """
     model._require_fitted()
     schema: Schema = model._model.schema
-    if absent := [name for name in schema.used if name not in frame.columns]:
+    if absent := [name for name in schema.inputs_of(schema.used) if name not in frame.columns]:
         similar = closest(absent[0], frame.columns)
         hint = "" if similar is None else f" Do you mean {similar!r}?"
         raise ValueError(f"The DataFrame has no column {absent[0]!r}, which the model needs.{hint}")
@@ -202,7 +202,7 @@ def predict(
         raise ValueError(
             f"The DataFrame has a column {taken[0]!r} already. Pass another name as prediction= or probability=."
         )
-    unknown = tuple(name for name in frame.columns if name not in schema.names)
+    unknown = tuple(name for name in frame.columns if name not in schema.inputs)
     task = Predict(b"".join(model._pieces()), unknown, prediction, probability if probabilities else None)
     fields = [*frame.schema.fields, *(types.StructField(name, kind) for name, kind in added.items())]
     return frame.mapInArrow(task, types.StructType(fields))

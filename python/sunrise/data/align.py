@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from sunrise._common.warnings import ColumnNamesWarning, alert
@@ -41,12 +42,36 @@ def align(table: Frame, order: ColumnOrder, who: str) -> Frame:
 
     Raises if columns are missing or unknown. A table that was derived already is only put in order.
     """
-    table = align_inputs(table, order, who)
-    return table if order.rules is None or table.rules is not None else order.rules.apply(table)
+    if order.rules is None or table.rules is not None:
+        return _ordered(table, order, who)
+    rules = order.rules
+    if rules.dates and not rules.dates.keys() & set(table.names) and set(table.names).issuperset(order.used):
+        # The parts of the dates are given themselves.
+        return replace(rules, dates={}).apply(_ordered(table, order, who))
+    return rules.apply(align_inputs(table, order, who))
+
+
+@dataclass(frozen=True)
+class _Inputs:
+    """The columns from which those of a model are derived."""
+
+    names: Sequence[Any]
+    used: Sequence[Any]
+    is_named: bool
+    label: Any
+    rules: None = None
 
 
 def align_inputs(table: Frame, order: ColumnOrder, who: str) -> Frame:
     """Return the table with the expected columns in their order, before anything is derived from them."""
+    if order.rules is None or table.rules is not None:
+        return _ordered(table, order, who)
+    names, used = order.rules.inputs(order.names), order.rules.inputs(order.used)
+    return _ordered(table, _Inputs(names, used, order.is_named, order.label), who)
+
+
+def _ordered(table: Frame, order: ColumnOrder, who: str) -> Frame:
+    """Return the table with the expected columns in their order; raise if columns are missing or unknown."""
     if not (order.is_named and table.is_named):
         return _by_position(table, order, who)
     if table.names == order.names:
@@ -63,7 +88,7 @@ def align_inputs(table: Frame, order: ColumnOrder, who: str) -> Frame:
     def read(j: int) -> Column:
         at = positions[j]
         # Only a column that the model leaves out may be absent.
-        return Column(order.names[j], "empty", table.n_rows) if at is None else table.read(at)
+        return Column(order.names[j], "empty", table.n_rows) if at is None else table.raw(at)
 
     return Frame(order.names, table.n_rows, read, table.library, index=table.index, rules=table.rules)
 

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from sunrise import _native
 from sunrise._common.arrays import Floats, Mask
 from sunrise.data.column import Column, Levels
+from sunrise.data.dates import arrow_days, day_of, days_of
 from sunrise.data.errors import refuse_dates, refuse_type
 from sunrise.data.levels import level_names
 
@@ -110,7 +111,9 @@ def pandas_column(name: Any, series: Any) -> Column:
         column = numpy_column(name, series.to_numpy())
         return column if dtype.kind == "O" else replace(column, source=series)
     if dtype.name.startswith(("period", "datetime64")):
-        refuse_dates(f"column {name!r}")
+        zoned = dtype.name.startswith("datetime64")
+        moments = series.dt.tz_localize(None) if zoned else series.dt.to_timestamp()
+        return Column(name, "date", len(series), days_of(moments.to_numpy()))
     try:
         arrow = series.array.__arrow_array__()
     except (ImportError, AttributeError):  # without pyarrow, or a type Arrow does not have
@@ -148,7 +151,9 @@ def column_of_arrow(name: Any, cells: _native.ArrowColumn, source: Any = None) -
     """Wrap an Arrow column that Rust holds."""
     kind = _ARROW_KINDS.get(cells.kind)
     if cells.kind == "date":
-        refuse_dates(f"column {name!r}")
+        if (days := arrow_days(source)) is None:
+            refuse_dates(f"column {name!r}")
+        return Column(name, "date", len(cells), days)
     if kind is None:
         refuse_type(name, cells.kind)
     return Column(name, kind, len(cells), None if kind == "empty" else cells, source=source)
@@ -164,7 +169,7 @@ def numpy_column(name: Any, values: NDArray[Any]) -> Column:
     if kind == "m":
         return Column(name, "number", n, durations(values), source=values)
     if kind == "M":
-        refuse_dates(f"column {name!r}")
+        return Column(name, "date", n, days_of(values))
     if kind == "S":
         try:
             values, kind = np.char.decode(values, "utf-8"), "U"
@@ -197,6 +202,9 @@ def _object_column(name: Any, values: NDArray[Any]) -> Column:
                 f'astype(str), and missing cells to None; or pass families={{{name!r}: "categorical"}}.',
             )
         kind = next(iter(present), None)
+        if kind == "date":
+            days = [day_of(value) if here else np.nan for value, here in zip(values, observed, strict=True)]
+            return Column(name, "date", n, np.array(days))
         # Strings that Rust cannot hold (lone surrogates) are encoded here.
         distinct = {value: k for k, value in enumerate(dict.fromkeys(values[observed].tolist()))}
         codes = np.array([distinct[v] if h else -1 for v, h in zip(values, observed, strict=True)], np.int32)
@@ -255,7 +263,9 @@ def _kind_of(name: Any, value: Any) -> str:
         return "number"
     if isinstance(value, datetime.timedelta):
         return "duration"
-    if isinstance(value, datetime.date | datetime.time | np.datetime64):
+    if isinstance(value, datetime.date | np.datetime64):
+        return "date"
+    if isinstance(value, datetime.time):
         refuse_dates(f"column {name!r}")
     # scikit-learn's checks expect this kind of error for a cell that is not a scalar.
     raise TypeError(

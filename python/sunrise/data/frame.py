@@ -28,7 +28,7 @@ from sunrise.data.columns import (
     polars_column,
     readable,
 )
-from sunrise.data.errors import place, refuse_lazy, refuse_path, refuse_shape
+from sunrise.data.errors import place, refuse_dates, refuse_lazy, refuse_path, refuse_shape
 from sunrise.data.join import take_rows
 
 
@@ -62,7 +62,14 @@ class Frame:
         return isinstance(self.block, SparseBlock)
 
     def read(self, j: int) -> Column:
-        """Return a column by its position."""
+        """Return a column by its position; raise for dates, which `data/derive.py` turns into numbers and levels."""
+        column = self.raw(j)
+        if column.kind == "date":
+            refuse_dates(f"column {self.names[j]!r}")
+        return column
+
+    def raw(self, j: int) -> Column:
+        """Return a column by its position; it may hold dates."""
         if j not in self._columns:
             self._columns[j] = self.source(j)
         return self._columns[j]
@@ -77,7 +84,7 @@ class Frame:
         return Frame(
             tuple(self.names[j] for j in keep),
             self.n_rows,
-            lambda j: self.read(keep[j]),
+            lambda j: self.raw(keep[j]),
             self.library,
             self.is_named,
             index=self.index,
@@ -89,7 +96,7 @@ class Frame:
         return Frame(
             self.names,
             len(rows),
-            lambda j: take_rows(self.read(j), rows),
+            lambda j: take_rows(self.raw(j), rows),
             self.library,
             self.is_named,
             block,
@@ -101,7 +108,7 @@ class Frame:
         if names is None and not self.is_named:
             return self
         known = range(len(self.names)) if names is None else tuple(names)
-        return Frame(known, self.n_rows, self.read, self.library, names is not None, self.block, self.index)
+        return Frame(known, self.n_rows, self.raw, self.library, names is not None, self.block, self.index)
 
 
 def frame_of(X: Any) -> Frame:

@@ -19,7 +19,13 @@ from sunrise.data.levels import level_names
 #: Whole numbers up to this size have the same level name as integers and as floats.
 _EXACT = 2.0**53
 #: Names of the kinds of cells in error texts.
-_CELLS = {"number": "numbers", "bool": "booleans", "level": "strings", "mixed": "several types"}
+_CELLS = {
+    "number": "numbers",
+    "bool": "booleans",
+    "level": "strings",
+    "date": "dates",
+    "mixed": "several types",
+}
 
 
 def take_rows(column: Column, rows: Positions) -> Column:

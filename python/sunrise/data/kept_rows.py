@@ -97,11 +97,11 @@ class KeptRows:
         if isinstance(block, SparseBlock):
             matrix = sparse.csr_array((block.data, block.indices, block.indptr), shape=block.shape)
             cells = matrix[rows]
-        elif isinstance(block, DenseBlock) and not unread and table.read(0).kind == "number":
+        elif isinstance(block, DenseBlock) and not unread and table.raw(0).kind == "number":
             cells = block.values[rows]
         else:
             cells = tuple(
-                Column(name, "empty", len(rows)) if j in unread else _copy_rows(table.read(j), rows)
+                Column(name, "empty", len(rows)) if j in unread else _copy_rows(table.raw(j), rows)
                 for j, name in enumerate(table.names)
             )
         weight, decay = (None if a is None else a[rows] for a in (weight, decay))

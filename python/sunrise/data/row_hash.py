@@ -34,7 +34,7 @@ def row_hashes(table: Frame, columns: Sequence[int]) -> Any:
         return _sparse_hashes(table.block)
     total = np.zeros(table.n_rows, np.uint64)
     for j in columns:
-        cells = cell_hashes(table.read(j))
+        cells = cell_hashes(table.raw(j))
         own = mix(cells).sum(dtype=np.uint64)  # tells columns apart, whatever their names and order
         total += mix(cells ^ mix(own.reshape(1)))
     return total
@@ -46,7 +46,7 @@ def cell_hashes(column: Column) -> Any:
         texts: Any = column.texts
         texts = texts.to_pylist() if hasattr(texts, "to_pylist") else list(texts)
         return _native.hash_texts(texts, int(_MISSING), threads(None, 256 * len(texts)))
-    if column.kind in ("number", "bool"):
+    if column.kind in ("number", "bool", "date"):
         return number_hashes(column.numbers())
     names, codes = column.levels
     of_level = np.array([*(text_hash(str(name)) for name in names), _MISSING], np.uint64)

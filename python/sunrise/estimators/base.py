@@ -121,7 +121,8 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
         """Set new settings and statistics, and derive the fitted model from them."""
         for part, block in zip(schema.parts, stats.blocks, strict=True):
             if problem := settings.with_defaults(part.family).find_problem(block):
-                names = getattr(self, "feature_names_in_", schema.names)
+                derived = schema.rules is not None
+                names = schema.names if derived else getattr(self, "feature_names_in_", schema.names)
                 where = f"column {names[part.columns[problem.column]]!r}"
                 if problem.of_class is not None:
                     where = f"class {stats.classes.tolist()[problem.of_class]!r}: {where}"
@@ -221,11 +222,12 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
         return batch, table
 
     def _name_columns(self, schema: Schema) -> None:
-        """Set `n_features_in_`, and `feature_names_in_` if all column names are strings."""
-        self.__dict__["n_features_in_"] = len(schema.names)
+        """Set `n_features_in_`, and `feature_names_in_` if all column names are strings: the columns of the table."""
+        inputs = schema.inputs
+        self.__dict__["n_features_in_"] = len(inputs)
         self.__dict__.pop("feature_names_in_", None)
-        if schema.is_named and all(isinstance(name, str) for name in schema.names):
-            self.__dict__["feature_names_in_"] = np.array(schema.names, dtype=object)
+        if schema.is_named and all(isinstance(name, str) for name in inputs):
+            self.__dict__["feature_names_in_"] = np.array(inputs, dtype=object)
 
     def _summands(self, columns: list[str] | None = None) -> list[str]:
         """Return the names of the columns and of the interactions, for display."""
@@ -236,10 +238,10 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
         return [*names, *(f"{shown[a]} × {shown[b]}" for a, b in (own.columns for own in interactions))]  # noqa: RUF001
 
     def _columns(self) -> list[str]:
-        """Return the column names for display: x0, x1, ... if the columns have no names."""
-        names = getattr(self, "feature_names_in_", None)
-        if names is None and self._model.schema.is_named:
-            names = self._model.schema.names
+        """Return the names of the model's columns for display: x0, x1, ... if the columns have no names."""
+        schema, names = self._model.schema, getattr(self, "feature_names_in_", None)
+        if schema.is_named and (names is None or schema.rules is not None):
+            names = schema.names
         return (
             [f"x{j}" for j in range(self.n_features_in_)] if names is None else [str(name) for name in names]
         )

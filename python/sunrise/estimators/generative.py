@@ -24,7 +24,7 @@ from sunrise.model.fitted import FittedModel
 from sunrise.model.schema import Schema
 from sunrise.model.settings import Settings
 from sunrise.numerics.special import log_sum_exp
-from sunrise.selection.mutual_information import column_information, most_informative
+from sunrise.selection.mutual_information import column_information, entropy_bits, most_informative
 
 
 def _is_density(model: GenerativeMixin) -> bool:
@@ -190,7 +190,7 @@ class GenerativeMixin(PredictionMixin):
         """
         self._require_fitted()
         model = self._model.columns_alone
-        bits = np.zeros(self.n_features_in_)
+        bits = np.zeros(len(model.schema.names))
         for part, params, stats in zip(model.parts, model.point_params, model.blocks, strict=True):
             bits[list(part.columns)] = column_information(
                 part.family, params, stats, model.class_prior, per_row
@@ -201,8 +201,9 @@ class GenerativeMixin(PredictionMixin):
     def feature_importances_(self) -> Floats:
         """Mutual information of each column and the class in bits per row, for scikit-learn's feature selection.
 
-        It is `mutual_information(per_row=True)` as a plain array. Models without a distribution of their cells
-        (complement naive Bayes) have no such attribute.
+        It is `mutual_information(per_row=True)` as a plain array; the parts of a date (days, month, weekday) count
+        together, with at most the entropy of the class, because scikit-learn selects columns of the table. Models
+        without a distribution of their cells (complement naive Bayes) have no such attribute.
 
         >>> from sklearn.feature_selection import SelectFromModel
         >>> from sunrise import GaussianNB
@@ -212,9 +213,16 @@ class GenerativeMixin(PredictionMixin):
         """
         self._fitted_model("feature_importances_")
         try:
-            return np.asarray(self.mutual_information(per_row=True))
+            bits = np.asarray(self.mutual_information(per_row=True))
         except ValueError as error:  # hasattr expects AttributeError
             raise AttributeError(f"{type(self).__name__} has no feature_importances_: {error}") from None
+        schema = self._model.schema
+        if schema.rules is None or not schema.rules.dates:
+            return bits
+        total = dict.fromkeys(schema.inputs, 0.0)
+        for name, own in zip(schema.names, bits.tolist(), strict=True):
+            total[schema.rules.inputs([name])[0]] += own
+        return np.minimum(list(total.values()), entropy_bits(self._model.class_prior))
 
     def select(self, k: int | None = None, *, min_bits: float | None = None) -> Self:
         """Return the model of the columns with the largest mutual information with the class; the data are not needed.

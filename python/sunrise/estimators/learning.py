@@ -308,7 +308,7 @@ class LearningMixin(AlgebraMixin, SourceMixin, CalibratingMixin):
         return schema, stats
 
     def _derived(self, settings: Settings, table: Frame) -> Frame:
-        """Return a table of training rows with marks among numbers as missing cells; the rules are found here."""
+        """Return a table of training rows with marks as missing cells and parts of dates; the rules are found here."""
         if not self._derives_columns or table.block is not None:
             return table
         given = given_choices(settings.families, table.names)
@@ -317,7 +317,7 @@ class LearningMixin(AlgebraMixin, SourceMixin, CalibratingMixin):
             choice = given[j]
             return choice is None or (choice.family is not None and choice.family.reader.is_numeric)
 
-        rules = find_rules(table, reads_numbers, settings.n_jobs)
+        rules = find_rules(table, reads_numbers, lambda j: given[j] is None, settings.n_jobs)
         return table if rules is None else rules.apply(table)
 
     def _whole_schema(self, settings: Settings, table: Frame) -> Schema | None:

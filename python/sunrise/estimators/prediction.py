@@ -209,6 +209,7 @@ class PredictionMixin(ClassifierMixin, Estimator):  # type: ignore[misc]
         The error of the engine has no position in the table, so the row is scored again, block by block.
         """
         model, names = self._model, getattr(self, "feature_names_in_", None)
+        names = names if model.schema.rules is None else model.schema.names
         row, n_classes = np.array([error.args[1]]), len(model.classes)
         for part, block, form in zip(model.parts, batch.blocks, model.forms, strict=True):
             support = part.family.support
@@ -258,8 +259,8 @@ class PredictionMixin(ClassifierMixin, Estimator):  # type: ignore[misc]
         """
         self._require_fitted()
         names = self._columns() if columns is None else [str(name) for name in columns]
-        if len(names) != self.n_features_in_:
-            raise ValueError(f"columns must name {self.n_features_in_} columns, not {len(names)}.")
+        if len(names) != (width := len(self._model.schema.names)):
+            raise ValueError(f"columns must name {width} columns, not {len(names)}.")
         names = self._summands(names)
         table, record = None, None
         batch = self._model.records.read(X) if self._reads_records else None

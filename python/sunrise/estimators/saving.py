@@ -216,7 +216,7 @@ def _read_model(parts: dict[str, Any], reader: Reader, cls: Any = None) -> Any:
     for key, value in own.items():
         if not isinstance(value, _ATTRIBUTES[key]):
             raise ModelFileError(f"The model file holds a wrong value of {key!r}.")
-    if own.get("n_features_in_") != len(schema.names):
+    if own.get("n_features_in_") != len(schema.inputs):
         raise ModelFileError("The number of columns in the model file does not fit its schema.")
     score = own.get("loo_score_")
     if score is not None and not (score.quality is None or len(score.quality.confusion) == len(classes)):

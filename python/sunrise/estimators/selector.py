@@ -58,7 +58,7 @@ class InformationSelector(VersionedMixin, SelectorMixin, BaseEstimator):  # type
     def fit(self, X: Any, y: Any) -> Self:
         """Fit the model and compute the mutual information of every column."""
         model = NaiveBayes() if self.estimator is None else clone(self.estimator)
-        bits = model.fit(X, y).mutual_information(per_row=True)
+        bits = model.fit(X, y).feature_importances_
         self.__dict__.pop("feature_names_in_", None)
         self._selected = most_informative(bits, self.k, self.min_bits)
         self.bits_, self.n_features_in_ = bits, model.n_features_in_

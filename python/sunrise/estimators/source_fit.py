@@ -289,7 +289,7 @@ class _Batches(NamedTuple):
         def read(j: int) -> Column:
             name = names[j]
             at = None if name in unread else known.get(name)
-            return Column(name, "empty", table.n_rows) if at is None else table.read(at)
+            return Column(name, "empty", table.n_rows) if at is None else table.raw(at)
 
         return Frame(names, table.n_rows, read, table.library, table.is_named)
 
@@ -325,7 +325,8 @@ def _used(source: Source, schema: Schema, batches: _Batches) -> Source:
     """Return the source of the columns that a model needs, its labels and weights."""
     if source.names is None or (isinstance(source, FileSource) and source.on_bad_rows == "skip"):
         return source  # a row is skipped for a bad cell of any column, in both passes
-    needed = {*schema.used, *(schema.names[j] for j in schema.asleep), batches.label, batches.weight}
+    needed = {*schema.inputs_of([*schema.used, *(schema.names[j] for j in schema.asleep)])}
+    needed |= {batches.label, batches.weight}
     return source.select([name for name in source.names if name in needed], batches.label)
 
 

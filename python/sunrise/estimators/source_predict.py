@@ -34,7 +34,7 @@ def predict_to_file(model: Any, X: Any, to: Any, output: str | None) -> int:
         raise ValueError('on_bad_rows="skip" would leave rows without a prediction. Use on_bad_rows="error".')
     schema = model._model.schema
     if source.names is not None:
-        used = set(schema.used)
+        used = {*schema.used, *schema.inputs_of(schema.used)}
         source = source.select([name for name in source.names if name in used])
     classes = model.classes_
     label = "class" if schema.label is None else str(schema.label)

@@ -225,7 +225,7 @@ class StreamMixin(Estimator):
         settings = new._checked_settings()
         schema = schema.with_families(settings.families, type(self).__name__)
         new._name_columns(schema)
-        new.__dict__.setdefault("n_features_in_", len(schema.names))
+        new.__dict__.setdefault("n_features_in_", len(schema.inputs))
         if stats is None:
             new.__dict__["_given_schema"] = schema
         else:

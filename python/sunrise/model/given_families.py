@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from typing import Any
 
+from sunrise.data.dates import PARTS
 from sunrise.families.base import FAMILIES, Family
 from sunrise.model.choice import BY_USER, Choice
 
@@ -38,7 +39,8 @@ def given_choices(families: Any, names: Sequence[Any]) -> list[Choice | None]:
     for key, wanted in families.items():
         is_name = _is_name(key, position)
         if isinstance(wanted, str) and wanted in ("auto", "auto-fast"):
-            if unknown := [name for name in ([key] if is_name else key) if name not in position]:
+            own = [key] if is_name else key
+            if unknown := [name for name in own if name not in position and not _is_of_date(name, position)]:
                 raise ValueError(
                     f"families names a column {unknown[0]!r}, which X does not have. X has {_first_names(names)}."
                 )
@@ -51,6 +53,8 @@ def given_choices(families: Any, names: Sequence[Any]) -> list[Choice | None]:
             )
         reason = BY_USER if family is None else "given"
         for name in [key] if is_name else key:
+            if name not in position and _is_of_date(name, position):
+                continue  # a part of a date that is not derived yet
             if name not in position:
                 raise ValueError(
                     f"families names a column {name!r}, which X does not have. X has {_first_names(names)}."
@@ -67,6 +71,14 @@ def _is_name(key: Any, position: dict[Any, int]) -> bool:
         return key in position or not isinstance(key, tuple)
     except TypeError:
         return False
+
+
+def _is_of_date(name: Any, position: dict[Any, int]) -> bool:
+    """True if a name is that of a part of a column, or of a column whose parts are here."""
+    if not isinstance(name, str):
+        return False
+    column, _, part = name.rpartition(".")
+    return (part in PARTS and column in position) or any(f"{name}.{own}" in position for own in PARTS)
 
 
 def _first_names(names: Iterable[Any]) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from sunrise._common.arrays import Labels, Mask
+from sunrise.data.dates import iso
 from sunrise.data.derive import Rules
 from sunrise.families.base import Family
 from sunrise.model.choice import Choice, Part
@@ -127,6 +128,15 @@ class Schema:
         )
         return given | dict.fromkeys(left_out)
 
+    def inputs_of(self, names: Sequence[Any]) -> Sequence[Any]:
+        """Return the columns of a table from which columns of the model are made."""
+        return names if self.rules is None else self.rules.inputs(names)
+
+    @property
+    def inputs(self) -> Sequence[Any]:
+        """The columns of a table from which all columns are made."""
+        return self.inputs_of(self.names)
+
     @property
     def used(self) -> list[Any]:
         """Names of the columns that the model uses; the others may be absent from a table."""
@@ -192,6 +202,7 @@ class Schema:
         """Return the blocks of another schema in the order of this schema; raise if columns or families differ."""
         position = {name: j for j, name in enumerate(other.names)}
         named = self.is_named and other.is_named
+        self._refuse_other_dates(other)
         if len(self.names) != len(other.names) or (named and position.keys() != set(self.names)):
             raise ValueError(
                 "The models have different columns and cannot be merged. Fit them on the same columns."
@@ -225,6 +236,17 @@ class Schema:
         if not self.interactions:
             return ()
         return (blocks[-1].select_columns(np.array([theirs[own] for own in self.interactions], int)),)
+
+    def _refuse_other_dates(self, other: Schema) -> None:
+        """Raise if the days of a column are counted from another date in another schema."""
+        mine, theirs = ({} if own.rules is None else own.rules.dates for own in (self, other))
+        for name in mine.keys() & theirs.keys():
+            if mine[name] != theirs[name]:
+                raise ValueError(
+                    f"The models count the days of column {name!r} from {iso(mine[name])} and from "
+                    f"{iso(theirs[name])}, so they cannot be merged. Fit the second one under the schema of the first: "
+                    "first.schema_.empty_model(NaiveBayes()).partial_fit(X, y)."
+                )
 
     def regrouped(
         self, old: Schema, blocks: tuple[Any, ...], own: dict[int, Any] | None = None

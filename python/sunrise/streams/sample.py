@@ -33,7 +33,7 @@ def content_hashes(table: Frame, classes: Labels, codes: Codes) -> Any:
     total = mix(of_class)[codes]
     for j, name in enumerate(table.names):
         own = mix(np.array([text_hash(str(name))], np.uint64))
-        total = total + mix(cell_hashes(table.read(j)) ^ own)
+        total = total + mix(cell_hashes(table.raw(j)) ^ own)
     return mix(total)
 
 
