@@ -8,6 +8,7 @@ python -m benchmarks interactions [NAME ... | noise]                  pairs of c
 python -m benchmarks speed [tables | NAME ...] [families] [choosing]  speed of the default, kernels, missing cells
 python -m benchmarks calibration [NAME ...] [speed]                   log loss with and without calibration
 python -m benchmarks text [NAME ...] [speed] [models]                 accuracy and speed on five document collections
+python -m benchmarks text_linear [NAME ...] [noise]                   text beside linear models; shuffled labels
 python -m benchmarks em [curve] [settings] [tables]                   learning from rows without a label
 python -m benchmarks shapes [NAME ...] [speed]                        families chosen by score, kernel densities
 python -m benchmarks growth [AXIS ...] [MODEL ...]                    time and memory against the size of the data
@@ -84,6 +85,10 @@ def main(arguments: list[str]) -> int:
         from benchmarks import text
 
         return text.main(rest)
+    if first == "text_linear":
+        from benchmarks import text_linear
+
+        return text_linear.main(rest)
     if first == "em":
         from benchmarks import em
 
