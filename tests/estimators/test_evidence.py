@@ -250,6 +250,9 @@ def test_html_has_a_row_and_a_bar_for_each_term_and_escapes_what_users_write():
         assert bar["width"] == pytest.approx(50 * abs(term.evidence) / longest, abs=0.01)
         assert f"{term.evidence:+.2f}" in parsed.texts
     assert why._repr_html_().startswith("<div")
+    sure = sr.NaiveBayes("gaussian", calibrate=None).fit({"x": [0.0, 1.0, 9.0, 10.0]}, list("aabb"))
+    p = sure.predict_proba({"x": [5.5]})[0, 1]
+    assert 0.9995 < p < 1 and f"P(b) = 1 - {1 - p:.1g}" in sure.explain({"x": [5.5]}).html()
     assert "1 more rows" in model.explain({"<b>": ["x", "x"], "ok": [1, 0]})._repr_html_()
 
 

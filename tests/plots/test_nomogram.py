@@ -167,7 +167,10 @@ def test_counts_of_a_row_of_mean_length_have_their_evidence():
 def test_words_have_the_evidence_of_one_occurrence():
     texts = ["free prize now", "call now free", "see you lunch", "lunch noon then"]
     model = sr.TextNB("multinomial", calibrate=None).fit(texts, ["spam", "spam", "ham", "ham"])
-    scale = NomogramDisplay.from_estimator(model, of="spam").scales[0]
+    display = NomogramDisplay.from_estimator(model, of="spam")
+    scale = display.scales[0]
+    # A document has any number of words, so the scale of probabilities is a whole one.
+    assert {"0.001", "0.999"} <= {text.get_text() for text in display.ax_.texts}
     expected = {e.word: e.evidence for e in model.words("spam", top=99, against="ham")}
     expected |= {e.word: e.evidence for e in model.words("spam", top=99, against="ham", speaking="against")}
     assert len(scale.values) == 8

@@ -82,7 +82,7 @@ class Comparison:
         return (
             f"<div class=sunrise-why>{_STYLE}<table><caption><b>{escape(str(self.of))}</b> rather than "
             f"<b>{escape(str(self.against))}</b>: log-odds {self.log_odds:+.2f}{spread}, "
-            f"P({escape(str(self.of))}) = {self.probability:.3g}</caption>"
+            f"P({escape(str(self.of))}) = {probability_text(self.probability)}</caption>"
             "<thead><tr><th scope=col>term</th><th scope=col>value</th><th scope=col class=n>evidence</th>"
             "<th scope=col class=n>sd</th><th scope=col><span class=b>against | for</span></th></tr></thead>"
             f"<tbody>{body}</tbody></table></div>"
@@ -97,6 +97,15 @@ class Comparison:
             "evidence": [term.evidence + infinite[term.excludes] for term in self.terms],
             "sd": [term.sd for term in self.terms],
         }
+
+
+def probability_text(p: float) -> str:
+    """Return a probability with three digits, counted from 1 if it is close to 1 but not 1.
+
+    >>> probability_text(0.98304), probability_text(1 - 2e-8), probability_text(1.0)
+    ('0.983', '1 - 2e-08', '1')
+    """
+    return f"1 - {1.0 - p:.1g}" if 0.9995 <= p < 1.0 else f"{p:.3g}"
 
 
 def _amount(term: Term) -> str:

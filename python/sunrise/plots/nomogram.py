@@ -9,6 +9,7 @@ import numpy as np
 from sunrise._common import labels
 from sunrise._common.arrays import Floats
 from sunrise.estimators.naive_bayes import NaiveBayes
+from sunrise.inference.comparison import probability_text
 from sunrise.plots.nomogram_scales import Scale, scales_of
 from sunrise.plots.style import AGAINST, FAINT, FOR, axes_of, cut, nice_ticks, quiet
 
@@ -238,8 +239,10 @@ class NomogramDisplay:
         """Draw the scale of the sum and, below it, that of the probability."""
         sums = [sum(float(pick(own.evidence)) for own in self.scales) for pick in (np.min, np.max)]
         marked = [] if self.row is None else [sum(self.row.values())]
-        # Beyond P = 0.001 and 0.999 there is nothing to read.
+        # Beyond P = 0.001 and 0.999 there is nothing to read. A document may have any number of words.
         most = 7.0
+        if any(own.is_text for own in self.scales):
+            sums = [-np.inf, np.inf]
         low = min([max(sums[0], -most - self.intercept), *marked, -0.5 - self.intercept, 0.0])
         high = max([min(sums[1], most - self.intercept), *marked, 0.5 - self.intercept, 0.0])
 
@@ -260,7 +263,7 @@ class NomogramDisplay:
             at = float(place(marked[0]))
             self._mark(at, k, marked[0])
             self._mark(at, k + 1, marked[0] + self.intercept)
-            axes, text = self.ax_, f"P = {self.probability(marked[0]):.3g}"
+            axes, text = self.ax_, f"P = {probability_text(self.probability(marked[0]))}"
             axes.plot([at, at], [k, k + 1], color=FAINT, lw=0.8, zorder=0)
             axes.text(at, k + 0.82, text, ha="center", va="bottom", fontsize=8, fontweight="bold")
 

@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 
 from sunrise.estimators.naive_bayes import NaiveBayes
-from sunrise.inference.comparison import Comparison
+from sunrise.inference.comparison import Comparison, probability_text
 from sunrise.inference.explain import Explanation
 from sunrise.plots.style import AGAINST, FAINT, FOR, TOTAL, axes_of, bare, cut, quiet
 
@@ -142,7 +142,7 @@ class WaterfallDisplay:
         axes.tick_params(axis="y", length=0)
         of, against = (quiet(cut(str(label), 24)) for label in (why.of, why.against))
         axes.set_xlabel(f"log-odds of {of} against {against}", fontsize=9)
-        axes.set_title(f"P({of}) = {why.probability:.3g}", fontsize=11, loc="left")
+        axes.set_title(f"P({of}) = {probability_text(why.probability)}", fontsize=11, loc="left")
         bare(axes, "left")
         self.figure_, self.ax_ = figure, axes
         return self
