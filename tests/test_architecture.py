@@ -53,8 +53,8 @@ ORDER = {
     "cluster": "errors parts tasks row_groups spark_jobs spark",
     "mlflow": "",
     "datasets": "",
-    "plots": "style waterfall reliability confusion drift words parameters nomogram_scales nomogram "
-    "density_panels densities",
+    "plots": "style waterfall reliability confusion drift words parameters nomogram_scales nomogram density_panels "
+    "densities interaction",
     "demo": "",
     "cli": "messages options documents rows card show models changed fit predict evaluate explain inspect compare "
     "merge forget export report app __main__",

@@ -201,3 +201,21 @@ def test_every_display_names_matplotlib_if_it_is_missing(heart, monkeypatch):
     for draw in (sr.plots.ReliabilityDisplay, sr.plots.ConfusionMatrixDisplay):
         with pytest.raises(ImportError, match="pip install matplotlib"):
             draw.from_estimator(heart[0])
+
+
+def test_an_interaction_shows_the_evidence_of_the_explanation():
+    rng = np.random.default_rng(0)
+    table = {"a": rng.choice(["x", "y"], 200), "b": rng.integers(0, 4, 200).astype(float)}
+    y = np.where((table["a"] == "x") == (table["b"] > 1), "p", "q")
+    model = sr.NaiveBayes({"a": "categorical", "b": "gaussian"}, interactions=[("a", "b")]).fit(table, y)
+    display = sr.plots.InteractionDisplay.from_estimator(model, ("b", "a"))
+    assert display.columns == ("a", "b")
+    explained = model.explain({"a": ["y"], "b": [2.0]}).contributions[0, :, -1]
+    assert display.evidence[1, 2] == pytest.approx(explained, abs=1e-12)
+    for c, axes in enumerate(display.axes_):
+        assert np.array_equal(axes.images[0].get_array(), display.evidence[:, :, c])
+        assert [tick.get_text() for tick in axes.get_yticklabels()] == ["x", "y"]
+    with pytest.raises(ValueError, match="no interaction of"):
+        sr.plots.InteractionDisplay.from_estimator(model, ("a", "c"))
+    with pytest.raises(ValueError, match="has no interactions"):
+        sr.plots.InteractionDisplay.from_estimator(sr.NaiveBayes(interactions=None).fit(table, y))

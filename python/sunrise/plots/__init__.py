@@ -3,6 +3,7 @@
 from sunrise.plots.confusion import ConfusionMatrixDisplay
 from sunrise.plots.densities import DensityDisplay
 from sunrise.plots.drift import DriftDisplay
+from sunrise.plots.interaction import InteractionDisplay
 from sunrise.plots.nomogram import NomogramDisplay
 from sunrise.plots.parameters import ParameterImagesDisplay
 from sunrise.plots.reliability import ReliabilityDisplay
@@ -14,6 +15,7 @@ __all__ = [
     "DensityDisplay",
     "DriftDisplay",
     "InformativeWordsDisplay",
+    "InteractionDisplay",
     "NomogramDisplay",
     "ParameterImagesDisplay",
     "ReliabilityDisplay",
