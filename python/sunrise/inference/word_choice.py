@@ -158,15 +158,20 @@ class Trials:
         return use_bands, strength
 
     def _weaken(self, use_bands: bool, strength: float | None, least: Floats) -> tuple[float | None, Floats]:
-        """Return the best strength from this one on, and its losses: weaker ones are tried while they improve."""
+        """Return the best strength from this one on, and its losses: weaker ones are tried while they improve.
+
+        Without a strength the second one comes first, and the strongest only if the second does not improve.
+        """
         layers = None if strength is None else self._tried[use_bands, strength][0]
-        for weaker in STRENGTHS if strength is None else STRENGTHS[STRENGTHS.index(strength) + 1 :]:
+        for weaker in STRENGTHS[1:] if strength is None else STRENGTHS[STRENGTHS.index(strength) + 1 :]:
             loss = self._try(use_bands, weaker, layers)
-            layers = self._tried[use_bands, weaker][0]
-            if _is_better(loss, least, self.weight):
-                strength, least = weaker, loss
-            elif strength is not None or weaker < STRENGTHS[1]:
+            if not _is_better(loss, least, self.weight):
                 break
+            strength, least, layers = weaker, loss, self._tried[use_bands, weaker][0]
+        if strength is None:
+            loss = self._try(use_bands, STRENGTHS[0])
+            if _is_better(loss, least, self.weight):
+                strength, least = STRENGTHS[0], loss
         return strength, least
 
     def log_proba(self) -> Floats:

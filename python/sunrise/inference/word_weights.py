@@ -141,7 +141,7 @@ class Learner:
         fixed = ~self._temperature[0].has_offset
         low = np.concatenate([np.zeros(n_bands), np.where(fixed, start.offsets, -np.inf)])
         high = np.concatenate([np.full(n_bands, np.inf), np.where(fixed, start.offsets, np.inf)])
-        p = minimise(objective, hessian, np.concatenate([start.bands, start.offsets]), (low, high), 1e-8)
+        p = minimise(objective, hessian, np.concatenate([start.bands, start.offsets]), (low, high), 1e-6)
         return Layers(p[:n_bands], p[n_bands:])
 
     @cached_property
