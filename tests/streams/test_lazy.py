@@ -119,7 +119,7 @@ def test_names_that_are_not_columns(push_down):
 
 @pytest.mark.parametrize("push_down", ["auto", False])
 def test_a_failure_changes_nothing_and_leaves_the_connection_usable(request, push_down):
-    table = as_lazy(TABLE.with_columns(bad=pl.lit("2024-01-01").str.to_date()), "duckdb", request)
+    table = as_lazy(TABLE.with_columns(bad=pl.lit("03:04").str.to_time("%H:%M")), "duckdb", request)
     model = sr.NaiveBayes().fit(TABLE, "answer")
     before = model.predict_proba(X)
     with pytest.raises(ValueError, match="'bad' holds dates"):
