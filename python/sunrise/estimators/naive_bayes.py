@@ -54,13 +54,14 @@ class NaiveBayes(
         Treatment of a category in predict that did not occur in fit: "reserve" gives the category the same
         probability in every class, so that it is evidence for no class, "ignore" skips the cell, "error" raises a
         ValueError.
-    calibrate : {"auto", "columns", "temperature"} or None, default="auto"
+    calibrate : {"auto", "columns", "temperature", "words"} or None, default="auto"
         Calibrate the probabilities on leave-one-out scores of the training rows, with an offset for each class and
         either one weight for each column ("columns") or one weight for all columns ("temperature", which also fits an
         exponent of the row length for blocks of counts). Folds of the rows choose how strongly weights are shrunk.
-        "auto" is "columns"; "temperature" for joint blocks (counts, text) and where columns x classes are more than
-        8192; None with fewer than 30 different rows, with fewer than two classes of 5 different rows, or with more than
-        200 classes. None is plain naive Bayes. `fit` calibrates, and so do the first 1,000 rows of `partial_fit`. Later
+        "words" is for a model of one text column, see `sunrise.TextNB`. "auto" is "columns"; "words" for one text
+        column, and "temperature" for other joint blocks (counts) and where columns x classes are more than 8192; None
+        with fewer than 30 different rows, with fewer than two classes of 5 different rows, or with more than 200
+        classes. None is plain naive Bayes. `fit` calibrates, and so do the first 1,000 rows of `partial_fit`. Later
         updates keep the previous calibration and mark it as stale; `recalibrate` fits it again.
     interactions : "auto", list of pairs or None, default="auto"
         Pairs of columns to score together, for what they say beyond each column alone. "auto" searches the pairs that
