@@ -229,3 +229,14 @@ def test_models_without_weights_of_words_say_so():
     with pytest.raises(ValueError, match='calibrate="words" needs a model of one text column'):
         sr.NaiveBayes({"text": "text"}, calibrate="words").fit(table, y)
     assert sr.TextNB("dirichlet_multinomial").fit(texts, y).calibration_.kind == "temperature"
+
+
+def test_intervals_have_the_weights_of_words():
+    """An interval of calibrated probabilities surrounds them, weights of words included."""
+    X, y = reviews(400)
+    model = sr.TextNB("multinomial", calibrate="words").fit(X, y)
+    assert model.calibration_.kind == "words"
+    low, high = model.interval(X[:40], level=0.99, n_draws=300)
+    p = model.predict_proba(X[:40])
+    inside = (low <= p + 1e-9) & (p <= high + 1e-9)
+    assert inside.mean() > 0.9

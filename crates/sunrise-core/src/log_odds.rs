@@ -198,7 +198,8 @@ pub fn left_out_scores<T: Cell, I: Index>(
             #[inline(always)]
             || {
                 let mut row = Row::new(others.width);
-                let mut parts: Vec<Vec<(usize, f64)>> = vec![Vec::new(); bands.map_or(0, |bands| bands.count + 1)];
+                let mut parts: Vec<Vec<(usize, f64)>> =
+                    vec![Vec::new(); bands.map_or(0, |bands| bands.count + 1)];
                 for (r, score) in piece.zip(out.chunks_exact_mut(width)) {
                     let (indices, values) = x.canonical_row(r)?;
                     let picks = indices.iter().zip(values).map(|(j, value)| (j.at(), value.number()));
@@ -221,7 +222,8 @@ pub fn left_out_scores<T: Cell, I: Index>(
                     let mut enough = true;
                     for (part, score) in parts.iter().zip(score.chunks_exact_mut(counts.classes)) {
                         if !part.is_empty() {
-                            enough &= others.score(counts, odds, part.iter().copied(), class, &mut row, score);
+                            enough &=
+                                others.score(counts, odds, part.iter().copied(), class, &mut row, score);
                         }
                     }
                     if let Some((y, w)) = class {
@@ -284,7 +286,13 @@ struct Row {
 impl Row {
     fn new(width: usize) -> Self {
         let cells = Default::default();
-        Row { plain: vec![0.0; width], shifts: vec![0.0; width], by_class: vec![0.0; width], same: 0.0, cells }
+        Row {
+            plain: vec![0.0; width],
+            shifts: vec![0.0; width],
+            by_class: vec![0.0; width],
+            same: 0.0,
+            cells,
+        }
     }
 
     /// Adds a log(1 - taken / others) for every class, for the cells of one series.

@@ -183,6 +183,7 @@ fn add_slopes(
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

@@ -81,7 +81,8 @@ struct Problem<'a> {
 impl<'a> Problem<'a> {
     fn new(rows: WordRows<'a>, threads: usize) -> Result<Self, Fault> {
         let n = rows.y.len();
-        let broken = || Fault::shape("the documents do not have the shapes of their words, scores and classes");
+        let broken =
+            || Fault::shape("the documents do not have the shapes of their words, scores and classes");
         let ends = rows.indptr.windows(2).all(|p| 0 <= p[0] && p[0] <= p[1]);
         let last = rows.indptr.last().map_or(usize::MAX, |&end| end as usize);
         if !ends || rows.indptr.len() != n + 1 || last > rows.indices.len() || last > rows.data.len() {
@@ -99,7 +100,8 @@ impl<'a> Problem<'a> {
         let stride = if width == 1 { 1 } else { width.div_ceil(LANES) * LANES };
         afford(rows.words + n, stride)?;
         let starts: Vec<usize> = rows.indptr.iter().map(|&p| p as usize).collect();
-        let by_row = Sparse { starts, at: rows.indices.iter().map(|&j| j as u32).collect(), x: rows.data.to_vec() };
+        let by_row =
+            Sparse { starts, at: rows.indices.iter().map(|&j| j as u32).collect(), x: rows.data.to_vec() };
         let by_word = transposed(&by_row, rows.words);
         Ok(Problem { rows, by_row, by_word, width, stride, threads })
     }
@@ -132,11 +134,17 @@ impl<'a> Problem<'a> {
     fn along(&self, scores: &[f32], direction: &[f32], step: f64, residual: Option<&mut [f32]>) -> Along {
         let (n, width) = (self.rows.y.len(), self.stride);
         let (parts, wanted): (Vec<&mut [f32]>, bool) = match residual {
-            Some(all) => (pieces(n, 64, 64).into_iter().scan(all, |rest, piece| {
-                let (part, behind) = std::mem::take(rest).split_at_mut(piece.len() * width);
-                *rest = behind;
-                Some(part)
-            }).collect(), true),
+            Some(all) => (
+                pieces(n, 64, 64)
+                    .into_iter()
+                    .scan(all, |rest, piece| {
+                        let (part, behind) = std::mem::take(rest).split_at_mut(piece.len() * width);
+                        *rest = behind;
+                        Some(part)
+                    })
+                    .collect(),
+                true,
+            ),
             None => (pieces(n, 64, 64).into_iter().map(|_| &mut [][..]).collect(), false),
         };
         let tasks: Vec<_> = pieces(n, 64, 64).into_iter().zip(parts).collect();
@@ -173,7 +181,8 @@ impl<'a> Problem<'a> {
         out: Option<&mut [f32]>,
         sum: &mut Along,
     ) {
-        let (classes, width, w, y) = (self.rows.classes, self.width, self.rows.weight[r], self.rows.y[r] as usize);
+        let (classes, width, w, y) =
+            (self.rows.classes, self.width, self.rows.weight[r], self.rows.y[r] as usize);
         let offsets = &self.rows.offsets[r * classes..(r + 1) * classes];
         let here = r * self.stride..r * self.stride + width;
         let (s, d) = (&scores[here.clone()], &direction[here]);
@@ -241,18 +250,16 @@ fn singles(matrix: &Sparse, first: usize, table: &[f32], out: &mut [f32]) {
 /// Sums of rows of `W` numbers, which stay in registers.
 #[inline(always)]
 fn groups<const W: usize>(matrix: &Sparse, first: usize, table: &[f32], out: &mut [f32]) {
-    let (table, _) = table.as_chunks::<W>();
-    let (out, _) = out.as_chunks_mut::<W>();
-    for (k, to) in out.iter_mut().enumerate() {
+    for (k, to) in out.chunks_exact_mut(W).enumerate() {
         let range = matrix.starts[first + k]..matrix.starts[first + k + 1];
         let mut sums = [0.0_f32; W];
         for (&j, &x) in matrix.at[range.clone()].iter().zip(&matrix.x[range]) {
-            let from = &table[j as usize];
-            for c in 0..W {
-                sums[c] += x * from[c];
+            let from = &table[j as usize * W..(j as usize + 1) * W];
+            for (sum, from) in sums.iter_mut().zip(from) {
+                *sum += x * from;
             }
         }
-        *to = sums;
+        to.copy_from_slice(&sums);
     }
 }
 
@@ -450,7 +457,7 @@ fn descend(problem: &Problem, limits: Limits, v: &mut [f32]) -> f64 {
         let along = problem.scores(&direction);
         let of_direction = dots(threads, &[&direction], &[&direction, &*v, &gradient]);
         let (length, with_v, slope) = (of_direction[0], of_direction[1], of_direction[2]);
-        if !(slope < 0.0) {
+        if slope.is_nan() || slope >= 0.0 {
             break;
         }
         let at = |step: f64, sum: Along| Along {
@@ -532,7 +539,14 @@ mod tests {
         let offsets: Vec<f64> = (0..n * classes).map(|_| draw() - 0.5).collect();
         let weight: Vec<f64> = (0..n).map(|_| 0.5 + draw()).collect();
         let rows = WordRows {
-            indptr: &indptr, indices: &indices, data: &data, offsets: &offsets, y: &y, weight: &weight, classes, words,
+            indptr: &indptr,
+            indices: &indices,
+            data: &data,
+            offsets: &offsets,
+            y: &y,
+            weight: &weight,
+            classes,
+            words,
         };
         let width = if classes == 2 { 1 } else { classes };
         let limits = Limits { penalty: 0.3, tolerance: 1e-12, steps: 200 };
@@ -576,12 +590,19 @@ mod tests {
     #[test]
     fn broken_documents_are_refused() {
         let rows = WordRows {
-            indptr: &[0, 1], indices: &[3], data: &[1.0], offsets: &[0.0, 0.0], y: &[0], weight: &[1.0], classes: 2, words: 3,
+            indptr: &[0, 1],
+            indices: &[3],
+            data: &[1.0],
+            offsets: &[0.0, 0.0],
+            y: &[0],
+            weight: &[1.0],
+            classes: 2,
+            words: 3,
         };
         let limits = Limits { penalty: 1.0, tolerance: 1e-5, steps: 9 };
-        assert!(fit(rows, limits, &mut vec![0.0; 3], 1).is_err());
-        assert!(fit(WordRows { indices: &[2], ..rows }, limits, &mut vec![0.0; 2], 1).is_err());
-        assert!(fit(WordRows { indices: &[2], y: &[2], ..rows }, limits, &mut vec![0.0; 3], 1).is_err());
-        assert!(fit(WordRows { indices: &[2], ..rows }, limits, &mut vec![0.0; 3], 1).is_ok());
+        assert!(fit(rows, limits, &mut [0.0; 3], 1).is_err());
+        assert!(fit(WordRows { indices: &[2], ..rows }, limits, &mut [0.0; 2], 1).is_err());
+        assert!(fit(WordRows { indices: &[2], y: &[2], ..rows }, limits, &mut [0.0; 3], 1).is_err());
+        assert!(fit(WordRows { indices: &[2], ..rows }, limits, &mut [0.0; 3], 1).is_ok());
     }
 }

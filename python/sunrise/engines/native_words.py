@@ -9,7 +9,6 @@ from sunrise import _native
 from sunrise._common.arrays import Codes, Floats
 from sunrise._common.threads import threads as threads_for
 from sunrise.data.blocks import SparseBlock
-from sunrise.engines import array_words
 from sunrise.engines.native_weights import padded
 from sunrise.statistics.terms import X
 
@@ -67,8 +66,6 @@ def odds_left_out_bands(
 
     A column whose band is not below `n_bands` is subtracted, but not scored. Rows of weight 0 know all columns.
     """
-    if not hasattr(_native, "log_odds_left_out_bands"):  # a library that was built before: slow, but right
-        return array_words.odds_left_out_bands(block, y, w, x, alpha, log_odds, bands, n_bands, threads)
     cells, table = block.native((X,)), log_odds.T
     if table.shape[1] % _native.GROUP or not table.flags.c_contiguous:
         table = padded(table)
@@ -96,8 +93,6 @@ def word_weights(
     documents, plus (penalty / 2) |v|^2; the search ends when a step gains less than `tolerance` of the loss without
     weights.
     """
-    if not hasattr(_native, "fit_word_weights"):  # a library that was built before: slow, but right
-        return array_words.word_weights(block, offsets, y, weight, start, penalty, tolerance, threads)
     indptr, indices = block.indptr.astype(np.int64), block.indices.astype(np.int32, copy=False)
     data, offsets = block.data.astype(np.float32, copy=False), np.ascontiguousarray(offsets)
     rest = np.ascontiguousarray(start), penalty, tolerance, 200, threads

@@ -31,8 +31,7 @@ def intervals(
     forms = []
     for k, (part, stats) in enumerate(zip(model.parts, model.blocks, strict=True)):
         draws = part.family.sample_parameters(stats, n_draws, rng, model.stats.weight)
-        weights = np.repeat(model.weights(k), len(part.family.support.views))
-        forms.append(replace(part.family, estimate="mean").form(draws).times(weights))
+        forms.append(model.weighted_form(k, replace(part.family, estimate="mean").form(draws)))
     prior = model.log_class_prior
     if model.is_prior_fitted:
         prior = log(Dirichlet(1.0 + model.stats.weight).sample(n_draws, rng))

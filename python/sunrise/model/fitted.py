@@ -285,13 +285,15 @@ class FittedModel:
         """The forms of the blocks, with calibration weights if the model is calibrated."""
         if self.calibration is None:
             return self.plain_forms
-        if (words := self.calibration.words) is not None:  # the model has one block, of text
-            form, family, stats = self.plain_forms[0], self.parts[0].family, self.blocks[0]
-            return (words.apply(form, family, stats, self.classes, float(self.weights(0)[0])),)
-        return tuple(
-            form.times(np.repeat(self.weights(k), len(part.family.support.views)))
-            for k, (part, form) in enumerate(zip(self.parts, self.plain_forms, strict=True))
-        )
+        return tuple(self.weighted_form(k, form) for k, form in enumerate(self.plain_forms))
+
+    def weighted_form(self, k: int, form: Form) -> Form:
+        """Return a form of block k, whose classes may be there several times, with the weights of the calibration."""
+        family, weights = self.parts[k].family, self.weights(k)
+        words = None if self.calibration is None else self.calibration.words
+        if words is not None:  # the model has one block, of text
+            return words.apply(form, family, self.blocks[k], self.classes, float(weights[0]))
+        return form.times(np.repeat(weights, len(family.support.views)))
 
     @cached_property
     def lookups(self) -> tuple[Any, ...]:

@@ -96,6 +96,8 @@ class WordWeights(Deferred):
         idf = np.nan_to_num(family.weight_to_apply)
         learned = self.learned_for(stats, classes)
         learned *= weight * idf
+        if len(scaled.x) > len(classes):  # draws of the parameters: all classes several times
+            learned = np.tile(learned, (len(scaled.x) // len(classes), 1))
         return Linear(scaled.base, scaled.x + learned)
 
     def within(self, stats: Any) -> WordWeights:
