@@ -226,7 +226,9 @@ def test_the_pictures_can_be_drawn(digits, models, documents, tmp_path):
     murphy.draw_densities(whole, documents["vocabulary"], tmp_path / "murphy-densities.png")
     murphy.draw_selection(murphy.selected(whole, documents), tmp_path / "murphy-selection.png")
     em.draw_curve(dict.fromkeys(em.SIZES, (0.1, 0.2)), tmp_path / "em-curve.png")
-    assert {p.name for p in tmp_path.iterdir()} == {p.name for p in (EXAMPLES / "images").iterdir()}
+    committed = {p.name for p in (EXAMPLES / "images").iterdir()}
+    own = {name for name in committed if name.startswith(("em-", "mnist-", "murphy-"))}
+    assert {p.name for p in tmp_path.iterdir()} == own
 
 
 @pytest.mark.parametrize("name", FILES)

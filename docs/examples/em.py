@@ -32,6 +32,7 @@ SETTINGS = {
     "model": "multinomial",
     "min_df": 2,
     "stop_words": sorted(ENGLISH_STOP_WORDS),
+    "calibrate": "temperature",
 }
 
 BLUE, ORANGE = "#0072B2", "#D55E00"
