@@ -15,7 +15,7 @@ FORMATS = "csv", "tsv", "jsonl", "parquet", "arrow", "text"
 
 @dataclass(frozen=True)
 class Reading:
-    """How data are read."""
+    """Options of the command line for reading a file: format, types of columns, marks of missing cells, bad rows."""
 
     format: str | None = None
     types: tuple[tuple[str, str], ...] = ()

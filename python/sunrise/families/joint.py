@@ -193,7 +193,10 @@ def _sizes(by_pair: PairCounts, stats: Counts) -> tuple[Integers, Integers]:
 
 
 def _table(stats: Counts, values: Floats, other: Floats) -> Table:
-    """Return the form with these values of the pairs, and of pairs that never occurred; unseen levels add 0."""
+    """Return a look-up table: one score per class for each pair of levels in the training rows.
+
+    `other` scores a pair whose two levels are known but never occurred together. An unseen level scores 0.
+    """
     column, n_columns = stats.column, stats.n_columns
     entries = np.zeros((len(stats.codes) + 2 * n_columns, len(values)))
     entries[np.arange(len(stats.codes)) + 2 * column] = values.T
