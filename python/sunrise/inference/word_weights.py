@@ -155,7 +155,7 @@ class Learner:
         return self._columns(self._documents, self._factors)
 
     def _columns(self, documents: Documents, factors: Floats) -> SparseBlock:
-        """Return the sparse matrix that the learned weights multiply: scaled word counts, one column per weighted word."""
+        """Return the matrix that the learned weights multiply: scaled counts, one column per weighted word."""
         idf, place = self.left.family.weight_to_apply, np.full(documents.shape[1], -1, np.int32)
         place[self.words] = np.arange(len(self.words), dtype=np.int32)
         column = place[documents.indices]
