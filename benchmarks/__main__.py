@@ -4,18 +4,21 @@ python -m benchmarks [gaussian] [categorical] [counts] [small]        speed of t
 python -m benchmarks tables [NAME ...]                                accuracy on 27 real tables (../shared)
 python -m benchmarks frames [adult] [wide] [memory] [record]          speed and memory with polars and pandas
 python -m benchmarks default [NAME ...]                               the default beside plain naive Bayes
-python -m benchmarks interactions [NAME ... | noise]                  pairs of columns beside logistic regression
+python -m benchmarks interactions [NAME ... | noise]                  columns together beside logistic regression
+python -m benchmarks ebm [NAME ...]                                   the default beside explainable boosting
 python -m benchmarks speed [tables | NAME ...] [families] [choosing]  speed of the default, kernels, missing cells
 python -m benchmarks calibration [NAME ...] [speed]                   log loss with and without calibration
-python -m benchmarks text [NAME ...] [speed] [models]                 accuracy and speed on five document collections
+python -m benchmarks text [NAME ...] [speed] [models] [ngrams]        accuracy and speed on five document collections
 python -m benchmarks text_linear [NAME ...] [noise]                   text beside linear models; shuffled labels
+python -m benchmarks text_advice [names] [sms] [unspaced]             tokens for short texts, names and no spaces
 python -m benchmarks em [curve] [settings] [tables]                   learning from rows without a label
 python -m benchmarks shapes [NAME ...] [speed]                        families chosen by score, kernel densities
 python -m benchmarks growth [AXIS ...] [MODEL ...]                    time and memory against the size of the data
 python -m benchmarks store [NAME ...]                                 size and speed of model files
 python -m benchmarks export [NAME ...] [speed]                        exports beside predict_proba; one row of ONNX
 python -m benchmarks report [NAME ...]                                size and speed of live pages, in Chromium
-python -m benchmarks files [ROWS]                                     CPU and memory of fits to files
+python -m benchmarks files [ROWS] [parquet] [plain]                   CPU and memory of fits to files
+python -m benchmarks batches                                          CPU per cell and per batch
 python -m benchmarks cli                                              times of the command line
 python -m benchmarks all                                              all benchmarks
 
@@ -28,6 +31,7 @@ import os
 import platform
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from importlib import import_module
 from time import perf_counter
 
 import numpy as np
@@ -37,6 +41,29 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks.cases import GROUPS, Case
 from benchmarks.timing import interleaved, shown
+
+#: Modules of this package with a `main(arguments)`.
+PARTS = (
+    "tables",
+    "frames",
+    "default",
+    "interactions",
+    "ebm",
+    "speed",
+    "calibration",
+    "text",
+    "text_linear",
+    "text_advice",
+    "em",
+    "shapes",
+    "growth",
+    "store",
+    "export",
+    "report",
+    "files",
+    "batches",
+    "cli",
+)
 
 
 def read_bandwidth(threads: int) -> float:
@@ -57,86 +84,10 @@ def main(arguments: list[str]) -> int:
         print(__doc__)
         return 0
     first, rest = arguments[0] if arguments else "", arguments[1:]
-    if first == "tables":
-        from benchmarks import tables
-
-        return tables.main(rest)
-    if first == "interactions":
-        from benchmarks import interactions
-
-        return interactions.main(rest)
-    if first == "default":
-        from benchmarks import default
-
-        return default.main(rest)
-    if first == "speed":
-        from benchmarks import speed
-
-        return speed.main(rest)
-    if first == "frames":
-        from benchmarks import frames
-
-        return frames.main(rest)
-    if first == "calibration":
-        from benchmarks import calibration
-
-        return calibration.main(rest)
-    if first == "text":
-        from benchmarks import text
-
-        return text.main(rest)
-    if first == "text_linear":
-        from benchmarks import text_linear
-
-        return text_linear.main(rest)
-    if first == "em":
-        from benchmarks import em
-
-        return em.main(rest)
-    if first == "shapes":
-        from benchmarks import shapes
-
-        return shapes.main(rest)
-    if first == "growth":
-        from benchmarks import growth
-
-        return growth.main(rest)
-    if first == "store":
-        from benchmarks import store
-
-        return store.main(rest)
-    if first == "export":
-        from benchmarks import export
-
-        return export.main(rest)
-    if first == "report":
-        from benchmarks import report as pages
-
-        return pages.main(rest)
-    if first == "files":
-        from benchmarks import files
-
-        return files.main(rest)
-    if first == "cli":
-        from benchmarks import cli
-
-        return cli.main(rest)
     if first == "all" and not rest:
-        names = (
-            "tables",
-            "frames",
-            "calibration",
-            "text",
-            "em",
-            "shapes",
-            "growth",
-            "store",
-            "export",
-            "report",
-            "files",
-            "cli",
-        )
-        return max(main([]), *(main([name]) for name in names))
+        return max(main([]), *(main([name]) for name in PARTS))
+    if first in PARTS:
+        return int(import_module(f"benchmarks.{first}").main(rest))
     return classes(set(arguments))
 
 

@@ -1,6 +1,7 @@
 """A merge tree at the size of 10**12 rows: drawn statistics of partitions, merged as the tasks of a cluster do.
 
     python -m benchmarks.merge_tree [partitions] [columns] [classes]
+    python -m benchmarks.merge_tree sizes                               bytes of the statistics of a partition
 
 Every partition has the statistics of 2 x 10**8 rows, drawn directly: nobody adds up 10**12 rows here. The result is
 compared with exact fractions for one column.
@@ -36,7 +37,25 @@ def drawn_part(schema: Any, example: Any, rng: Any) -> tuple[bytes, Any]:
     return part.to_bytes(), (rows[0], mean[0, 0], squared[0, 0])
 
 
+def sizes() -> None:
+    """Print the bytes of the statistics of a partition, which do not depend on its number of rows."""
+    rng = np.random.default_rng(0)
+    for n_classes, n_columns in ((3, 100), (10, 100), (3, 1000)):
+        X, y = rng.normal(size=(50 * n_classes, n_columns)), np.arange(50 * n_classes) % n_classes
+        model = sr.NaiveBayes("gaussian", calibrate=None, interactions=None).fit(X, y)
+        part = sr.Accumulator(model.schema_).update(X, y)
+        print(f"{n_columns:,} Gaussian columns x {n_classes} classes: {len(part.to_bytes()):,} bytes")
+    texts = [" ".join(f"w{j}" for j in range(100 * k, 100 * k + 100)) for k in range(600)] * 8
+    y = np.arange(len(texts)) // 600 % 4
+    model = sr.NaiveBayes({"text": "text"}, calibrate=None, interactions=None).fit({"text": texts}, y)
+    part = sr.Accumulator(model.schema_).update({"text": texts}, y)
+    print(f"60,000 words x 4 classes: {len(part.to_bytes()):,} bytes")
+
+
 def main() -> None:
+    if sys.argv[1:] == ["sizes"]:
+        sizes()
+        return
     n_parts, n_columns, n_classes = [*map(int, sys.argv[1:]), *(5000, 100, 10)[len(sys.argv) - 1 :]]
     rng = np.random.default_rng(0)
     y = np.arange(2 * n_classes) % n_classes

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import settings
+from spark_session import open_session
 from sunrise.selection import duplicates
 
 settings.register_profile("sunrise", deadline=None, max_examples=40, derandomize=True, print_blob=True)
@@ -36,6 +37,14 @@ def scaled() -> Callable[[int], int]:
     """Return a function that gives the number of random cases of a long test: the share SUNRISE_LONG of all."""
     share = float(os.environ.get("SUNRISE_LONG") or 0.01)
     return lambda cases: max(1, round(share * cases))
+
+
+@pytest.fixture(scope="session")
+def spark():
+    """A local Spark session, or a skip where Spark or Java is absent."""
+    session = open_session()
+    yield session
+    session.stop()
 
 
 _STATES: dict[str, dict] = {}

@@ -110,6 +110,12 @@ def _sparse() -> sr.MultinomialNB:
     return sr.MultinomialNB().fit(sparse.csr_array(np.random.default_rng(1).poisson(0.1, (N, 60))), Y)
 
 
+def _together():
+    """Pairs and a block of correlated columns beside the columns themselves."""
+    columns = dict(zip("uvw", cells("correlated").T.tolist(), strict=True))
+    return sr.NaiveBayes("gaussian", interactions=[("u", "v"), ("u", "v", "w")]).fit(columns, Y)
+
+
 SPECIAL = {
     "default": lambda: (sr.NaiveBayes().fit(table(), Y), table()),
     "default without text": lambda: (sr.NaiveBayes({"words": None}).fit(table(), Y), table()),
@@ -118,6 +124,7 @@ SPECIAL = {
     "decayed stream": lambda: (_stream().decay(0.7), table()),
     "compressed": lambda: (_pairs().compress(), {**table(), "more": table()["count"]}),
     "suppressed": lambda: (sr.NaiveBayes().fit(table(), Y).suppress(3), table()),
+    "together": lambda: (_together(), dict(zip("uvw", cells("correlated").T.tolist(), strict=True))),
     "class prior": lambda: (_with_prior(), table()),
     "em": lambda: (_semi_supervised(), table()),
     "dates": lambda: (_dates(), table()),

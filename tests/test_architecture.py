@@ -21,40 +21,47 @@ PACKAGE = ROOT / "python" / "sunrise"
 #: modules to its left.
 ORDER = {
     "_common": "arrays lazy stored threads warnings versioned labels",
-    "statistics": "terms bounds grids support deferred base sums moments counts fading empirical words bursts model",
+    "statistics": "terms bounds grids support deferred base sums moments products counts fading empirical words "
+    "bursts model",
     "numerics": "special conjugate normal_inverse_gamma evidence quadrature bandwidth bin_edges polya",
-    "forms": "base linear table pointwise polya distance rising removal kernel_density kernel_removal kernel_draws",
+    "forms": "base linear table pointwise polya distance rising removal quadratic kernel_density kernel_removal "
+    "kernel_draws",
     "data": "errors levels profile weights column dates join findings blocks columns types frame derive rows row_hash "
     "write align labels kept_rows",
     "text": "alphabet texts vocabulary counter hashed",
-    "engines": "array_words array native_weights native_words pieces native",
+    "engines": "array_loss array_words array native_weights native_words pieces native",
     "families": "left_out counts_left_out documents_left_out cells record_cells readers text_reader pair_reader "
+    "standard_reader "
     "capabilities base kept_values smoothing priors pseudo_row categorical binned bernoulli beta exponential "
     "gamma gaussian geometric kernel laplace lognormal multinomial negative_binomial poisson vonmises "
-    "zero_inflated_poisson complement odds dirichlet_multinomial joint text",
+    "zero_inflated_poisson complement odds dirichlet_multinomial correlated together joint text",
     "model": "settings choice given_families interaction schema word_weights calibration_weights class_prior "
     "accumulate record fitted compression suppression encode_rows score",
-    "inference": "quality scores left_out_blocks leave_one_out held_out folds optimise score_blocks column_weights "
-    "temperature calibration word_weights word_choice em_report em decisions word_evidence evidence_sd comparison "
+    "inference": "quality scores left_out_blocks leave_one_out held_out few_values folds optimise score_blocks "
+    "column_weights "
+    "temperature calibration word_weights word_choice em_report em decisions word_evidence block_evidence "
+    "evidence_sd comparison "
     "explain intervals linear_form posteriors sampling",
-    "selection": "rules density distinct row_scores decide by_score choose waking duplicates mutual_information pairs "
+    "selection": "rules density distinct row_scores decide by_score choose waking duplicates mutual_information "
+    "search_rows pairs "
+    "together given_interactions "
     "text_settings",
     "store": "errors container packing classes values files state inspect accumulator",
     "export": "refusals curves description shapes json_text sql_dialects sql_derived sql_functions sql_tables "
     "sql_blocks sql_query onnx_graph onnx_blocks onnx_numbers onnx_tables onnx_text onnx_model onnx_inputs",
     "report": "ranges pictures facts page",
     "streams": "source sample partitioned batches files_arrow files_text files checkpoint progress predictions "
-    "lazy_predictions relation expressions sql grouped sums value_counts pushdown lazy",
+    "relation expressions sql lazy_predictions grouped sums value_counts pushdown lazy",
     "estimators": "base constraints fitted_attribute given_parameters mixed_parameters training_rows interacting "
-    "calibrating stream partitioned_fit lazy_fit source_fit algebra learning source_predict prediction "
+    "procedure_score calibrating stream partitioned_fit lazy_fit source_fit algebra learning source_predict prediction "
     "reliability text_tables generative privacy display summary words exporting reporting saving naive_bayes "
     "single_family bernoulli_nb categorical_nb complement_nb dirichlet_multinomial_nb gaussian_nb kernel_nb "
-    "multinomial_nb poisson_nb text_nb selector window compare cross_validation",
-    "cluster": "errors parts tasks row_groups spark_jobs spark",
+    "multinomial_nb poisson_nb auto_settings text_nb selector window compare cross_validation",
+    "cluster": "errors parts tasks row_groups spark_jobs spark_sums spark",
     "mlflow": "",
     "datasets": "",
-    "plots": "style waterfall reliability confusion drift words parameters nomogram_scales nomogram density_panels "
-    "densities interaction",
+    "plots": "style waterfall reliability confusion drift words word_evidence parameters nomogram_scales nomogram "
+    "density_panels densities interaction",
     "demo": "",
     "cli": "messages options documents rows card show models changed fit predict evaluate explain inspect compare "
     "merge forget export report app __main__",
@@ -162,7 +169,9 @@ SHARED = {
     "readers",
     "record_cells",
     "smoothing",
+    "standard_reader",
     "text_reader",
+    "together",
 }
 
 

@@ -67,12 +67,22 @@ def confusion():
     return sr.plots.ConfusionMatrixDisplay.from_estimator(model)
 
 
-def words():
-    """The words that tell spam from other text messages."""
+def text_messages(**settings):
+    """A model of spam among text messages."""
     with gzip.open(DATA / "sms-spam.jsonl.gz", "rt", encoding="utf-8") as lines:
         messages = [json.loads(line) for line in lines]
-    model = sr.TextNB().fit([m["text"] for m in messages], [m["label"] for m in messages])
-    return sr.plots.InformativeWordsDisplay.from_estimator(model, top=15)
+    return sr.TextNB(**settings).fit([m["text"] for m in messages], [m["label"] for m in messages])
+
+
+def words():
+    """The words that tell spam from other text messages."""
+    return sr.plots.InformativeWordsDisplay.from_estimator(text_messages(), top=15)
+
+
+def word_evidence():
+    """The words and pairs of words of one message, by their counts and beyond them."""
+    message = "Call now! free free prize, call me when you are free ok? claim your prize"
+    return sr.plots.WordEvidenceDisplay.from_document(text_messages(ngram_range=(1, 2)), message, top=12)
 
 
 def drift():
@@ -119,6 +129,7 @@ PICTURES = {
     "reliability": reliability,
     "confusion": confusion,
     "words": words,
+    "word-evidence": word_evidence,
     "drift": drift,
     "parameters": parameters,
 }

@@ -58,6 +58,7 @@ class KernelDensities:
         prior: Floats,
         total: Floats,
         log_width: Floats,
+        step: Floats,
         classes: int,
     ) -> None: ...
     def prepare(self, rows: int, threads: int) -> None: ...
@@ -83,6 +84,8 @@ class Words:
     def __init__(self, list: list[str]) -> None: ...
     def __len__(self) -> int: ...
     def words(self) -> NDArray[np.object_]: ...
+    def n_items(self, words: bool) -> NDArray[np.uint32]: ...
+    def select(self, keep: NDArray[np.bool_]) -> Words: ...
     def find(self, word: str) -> int: ...
 
 class TextCounter:
@@ -209,7 +212,10 @@ def arrow_column(object: Any) -> ArrowColumn: ...
 def arrow_table(object: Any) -> list[tuple[str, ArrowColumn]]: ...
 def summary(column: Source, w: Floats | None, most: int) -> ColumnSummary: ...
 def encode_column(column: Source, threads: int) -> tuple[Integers, Codes]: ...
+def few_values(x: Floats, most: int) -> tuple[Floats, Codes] | None: ...
 def map_codes(codes: Codes, to: Codes) -> Codes: ...
+def bins(x: Floats, edges: Floats) -> Codes: ...
+def map_pairs(first: Codes, second: Codes, to: Codes, threads: int) -> Codes: ...
 def encode_objects(objects: NDArray[np.object_]) -> tuple[Integers, Codes] | None: ...
 def take_numbers(column: Source, rows: Integers) -> Floats: ...
 def encode_integers(y: NDArray[Any]) -> tuple[Integers, Codes]: ...
@@ -244,7 +250,7 @@ def leave_one_out_scores(
     threads: int,
 ) -> Floats: ...
 def log_loss(
-    cells: Floats,
+    cells: list[Floats],
     prior: Floats,
     labels: Codes,
     weight: Floats,
@@ -253,7 +259,17 @@ def log_loss(
     threads: int,
 ) -> tuple[float, Floats, Floats]: ...
 def log_loss_hessian(
-    cells: Floats,
+    cells: list[Floats],
+    prior: Floats,
+    labels: Codes,
+    weight: Floats,
+    column_weights: Floats,
+    class_offsets: Floats,
+    threads: int,
+    step: int = 1,
+) -> Floats: ...
+def calibration_scores(
+    cells: list[Floats],
     prior: Floats,
     labels: Codes,
     weight: Floats,
@@ -262,7 +278,7 @@ def log_loss_hessian(
     threads: int,
 ) -> Floats: ...
 def row_losses(
-    cells: Floats,
+    cells: list[Floats],
     prior: Floats,
     labels: Codes,
     weight: Floats,
@@ -282,6 +298,35 @@ def pair_slopes(
     n_classes: int,
     threads: int,
 ) -> tuple[Floats, Floats]: ...
+def pair_lifts(
+    columns: Sequence[Codes],
+    sizes: Sequence[int],
+    labels: Codes,
+    weight: Floats,
+    rows: Integers,
+    pairs: Sequence[tuple[int, int]],
+    n_classes: int,
+    threads: int,
+) -> Floats: ...
+def solve_positive(matrix: Floats, right: Floats) -> Floats | None: ...
+def level_differences(
+    columns: Sequence[Codes],
+    entries: Sequence[Integers],
+    values: Floats,
+    own: Floats,
+    labels: Codes,
+    rows: Integers,
+    out: Floats,
+    first: int,
+    threads: int,
+) -> bool: ...
+def accumulate_products(
+    x: Floats, y: Codes, w: Floats | None, classes: int, threads: int
+) -> tuple[Integers, Floats, Floats, Floats]: ...
+def squared_distances(x: Floats, centres: Floats, factors: Floats, threads: int) -> Floats: ...
+def distances_from_two(
+    x: Floats, labels: Codes, centres: Floats, factors: Floats, threads: int
+) -> Floats: ...
 def hash_texts(texts: list[Any], missing: int, threads: int) -> NDArray[np.uint64]: ...
 def scale_counts(
     counts: Floats,
@@ -327,10 +372,11 @@ def fit_word_weights(
     offsets: Floats,
     y: Codes,
     weight: Floats,
+    words: int,
     start: NDArray[np.float32],
     penalty: float,
     tolerance: float,
     steps: int,
     threads: int,
-) -> tuple[NDArray[np.float32], float]: ...
+) -> tuple[NDArray[np.float32], NDArray[np.float32], float]: ...
 def normalise(scores: Floats, fallback: Floats, output: Output) -> int: ...

@@ -87,7 +87,17 @@ FOLDS = (False, 0.0, math.inf, [(1.0, 0.0), (-1.0, 0.0)])
 #: Points, weights, offsets, bandwidths, sums of a column and threads: one sum for each class and column.
 POINTS = (np.arange(18.0) % 2, np.ones(18), np.arange(0, 20, 2), np.full(9, 0.5), CLASSES, 2)
 #: Bounds, shares in the common density, priors, totals, logs of the kernels' integrals, classes, rows and threads.
-DENSITY = (FOLDS, np.full(9, 1 / 3), np.full(9, 0.1), np.full(9, 2.1), np.zeros(9), CLASSES, 999, 2)
+DENSITY = (
+    FOLDS,
+    np.full(9, 1 / 3),
+    np.full(9, 0.1),
+    np.full(9, 2.1),
+    np.zeros(9),
+    np.zeros(3),
+    CLASSES,
+    999,
+    2,
+)
 TEXTS = ["a cat and a dog", None, "the dog É Σ", b"bytes", ""]
 COUNTER = (
     "word",
@@ -101,7 +111,7 @@ COUNTER = (
     True,
 )
 CALIBRATION = (
-    np.arange(30.0) / 9,
+    [np.arange(10.0) / 9, np.arange(20.0) / 7],
     np.tile(PRIOR, (ROWS, 1)),
     Y,
     W,
@@ -181,6 +191,8 @@ def count(settings, texts, words, threads):
 
 def words(list_of_words, word):
     made = _native.Words(list_of_words)
+    some = made.select(made.n_items(True) < 2)
+    assert len(some) <= len(made)
     return len(made), made.words().tolist(), made.find(word)
 
 
@@ -224,7 +236,10 @@ CALLS = {
     "encode_strings": (_native.encode_strings, lambda: [np.frombuffer(b"aabbaacc", np.uint8), 2]),
     "encode_column": (_native.encode_column, lambda: [X[:, 0].copy(), 2]),
     "encode_objects": (_native.encode_objects, lambda: [np.array(["a", None, "b", math.nan], object)]),
+    "few_values": (_native.few_values, lambda: [np.array([1.0, np.nan, 1.0, 0.5]), 5]),
     "map_codes": (_native.map_codes, lambda: [Y, np.array([5, 6, 7], np.int32)]),
+    "bins": (_native.bins, lambda: [X[:, 0].copy(), np.array([0.0, 1.0])]),
+    "map_pairs": (_native.map_pairs, lambda: [Y, Y, np.zeros((9, 9), np.int32), 2]),
     "summary": (_native.summary, lambda: [X[:, 0].copy(), W, 20]),
     "take_numbers": (_native.take_numbers, lambda: [X[:, 0].copy(), np.array([0, 3, 4])]),
     "ArrowColumn": (arrow, lambda: [[["a", None], ["b"]], [0, 2, 1]]),
@@ -280,7 +295,8 @@ CALLS = {
             np.zeros((len(Y), CLASSES)),
             np.abs(Y),
             np.ones(len(Y)),
-            np.zeros((COLUMNS, CLASSES), np.float32),
+            COLUMNS,
+            np.zeros((len(Y), CLASSES), np.float32),
             0.5,
             1e-5,
             20,
@@ -349,7 +365,8 @@ CALLS = {
         lambda: [X, REAL, Y, PRIOR, WEIGHTS, WEIGHTS, WEIGHTS / 9, WEIGHTS / 9, 2],
     ),
     "log_loss": (_native.log_loss, lambda: [*CALIBRATION]),
-    "log_loss_hessian": (_native.log_loss_hessian, lambda: [*CALIBRATION]),
+    "log_loss_hessian": (_native.log_loss_hessian, lambda: [*CALIBRATION, 1]),
+    "calibration_scores": (_native.calibration_scores, lambda: [*CALIBRATION]),
     "row_losses": (_native.row_losses, lambda: [*CALIBRATION[:4], [PARAMETERS, 2.0 * PARAMETERS], 2]),
     "pair_slopes": (
         _native.pair_slopes,
@@ -364,6 +381,52 @@ CALLS = {
             [(0, 1)],
             2,
             2,
+            2,
+        ],
+    ),
+    "pair_lifts": (
+        _native.pair_lifts,
+        lambda: [
+            [np.array([0, 1, -1], np.int32), np.array([1, 0, 1], np.int32)],
+            [2, 2],
+            np.array([0, 1, 1], np.int32),
+            np.ones(3),
+            np.array([0, 2]),
+            [(0, 1)],
+            2,
+            2,
+        ],
+    ),
+    "solve_positive": (_native.solve_positive, lambda: [np.eye(3), np.ones(3)]),
+    "level_differences": (
+        _native.level_differences,
+        lambda: [
+            [np.array([0, 1, -1], np.int32)],
+            [np.array([0, 1])],
+            np.ones((2, 2)),
+            np.zeros((2, 2)),
+            np.array([0, 1, 1], np.int32),
+            np.arange(3),
+            np.zeros((3, 1, 2)),
+            1,
+            2,
+        ],
+    ),
+    "accumulate_products": (
+        _native.accumulate_products,
+        lambda: [np.array([[1.0, 2.0], [np.nan, 0.0]]), np.array([0, 1], np.int32), np.ones(2), 2, 2],
+    ),
+    "squared_distances": (
+        _native.squared_distances,
+        lambda: [np.array([[1.0, 2.0], [3.0, 0.0]]), np.zeros(4), np.tile(np.eye(2).ravel(), 2), 2],
+    ),
+    "distances_from_two": (
+        _native.distances_from_two,
+        lambda: [
+            np.array([[1.0, 2.0], [3.0, 0.0]]),
+            np.array([0, 1], np.int32),
+            np.zeros(4),
+            np.tile(np.eye(2).ravel(), 2),
             2,
         ],
     ),
@@ -453,6 +516,8 @@ def test_every_export_is_called():
         "KernelSums.log_sums",
         "TextCounter.count",
         "Words.find",
+        "Words.n_items",
+        "Words.select",
         "Words.words",
     }
 

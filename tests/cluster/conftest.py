@@ -1,60 +1,9 @@
-"""One Spark session for all tests of this folder; they run in one process of pytest-xdist."""
+"""The table of the tests of this folder."""
 
 from __future__ import annotations
 
-import os
-import shutil
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
-
-PACKAGE = Path(__file__).resolve().parents[2] / "python"
-
-
-def skip_without_spark():
-    """Skip where pyspark or Java is absent; return pyspark."""
-    if sys.platform == "win32":
-        pytest.skip("Spark on Windows needs the binaries of Hadoop")
-    pyspark = pytest.importorskip("pyspark", reason="pyspark is not installed")
-    if shutil.which("java") is None and not os.environ.get("JAVA_HOME"):
-        pytest.skip("Java is not installed")
-    return pyspark
-
-
-def environment():
-    """The variables that workers need: this Python, and the package of this folder."""
-    paths = [str(PACKAGE), *filter(None, [os.environ.get("PYTHONPATH")])]
-    return {
-        "PYSPARK_PYTHON": sys.executable,
-        "PYTHONPATH": os.pathsep.join(paths),
-        "SPARK_LOCAL_IP": "127.0.0.1",
-    }
-
-
-SETTINGS = {
-    "spark.ui.enabled": "false",
-    "spark.driver.memory": "1g",
-    "spark.sql.execution.arrow.maxRecordsPerBatch": "100000",
-    "spark.sql.shuffle.partitions": "4",
-    "spark.log.level": "OFF",
-}
-
-
-@pytest.fixture(scope="session")
-def spark():
-    """A local session that runs a task at most twice."""
-    skip_without_spark()
-    os.environ.update(environment())
-    from pyspark.sql import SparkSession
-
-    builder = SparkSession.builder.master("local[2,2]")
-    for key, value in SETTINGS.items():
-        builder = builder.config(key, value)
-    session = builder.getOrCreate()
-    yield session
-    session.stop()
 
 
 @pytest.fixture(scope="session")

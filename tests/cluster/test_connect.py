@@ -8,8 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-
-from .conftest import SETTINGS, environment, skip_without_spark
+from spark_session import SETTINGS, environment, skip_without_spark
 
 
 @pytest.mark.slow

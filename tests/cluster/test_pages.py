@@ -8,8 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import sunrise as sr
-
-from .conftest import environment
+from spark_session import environment
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "cluster.md"
 BLOCKS = re.findall(r"```py\n(.*?)```", PAGE.read_text(), flags=re.DOTALL)

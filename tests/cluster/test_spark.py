@@ -11,16 +11,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 import sunrise as sr
+from spark_session import MARKS
 from sunrise.streams.source import Frames
 
 pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
 
-pytestmark = [
-    pytest.mark.xdist_group("spark"),
-    pytest.mark.filterwarnings("ignore:.*pandas >= 3.0.0:FutureWarning"),
-    pytest.mark.filterwarnings("ignore::ResourceWarning"),
-    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
-]
+pytestmark = MARKS
 
 FAMILIES = {
     "far": "gaussian",
@@ -149,6 +145,65 @@ def test_predictions_as_in_memory(spark, table):
     assert short.columns[-1] == "class" and short.count() == table.num_rows
 
 
+def test_predictions_as_lazy_frames_and_updates(spark, table):
+    rows = table.drop_columns(["weight"]).append_column("id", pa.array(np.arange(table.num_rows)))
+    frame = frame_of_parts(spark, parts_of(rows, 3))
+    first, second = rows.slice(0, 5000), rows.slice(5000)
+    model = given().partial_fit(frame_of_parts(spark, parts_of(first.drop_columns(["id"]), 2)), "label")
+    model.partial_fit(frame_of_parts(spark, parts_of(second.drop_columns(["id"]), 2)), "label")
+    memory = given().fit(rows.drop_columns(["id"]), "label")
+    same_statistics(model, memory, table)
+    cells = rows.drop_columns(["label", "id"])
+    found = model.predict_proba(frame, as_frame=True).toArrow().sort_by("id")
+    assert found.column_names == [*rows.column_names, "low", "mid", "top"]
+    np.testing.assert_allclose(found["mid"], memory.predict_proba(cells)[:, 1], rtol=1e-9, atol=1e-12)
+    classes = model.predict(frame, as_frame=True).toArrow().sort_by("id")
+    assert classes["predicted label"].to_pylist() == memory.predict(cells).tolist()
+    with pytest.raises(ValueError, match="do not exist in the initial classes"):
+        given().partial_fit(frame.drop("id"), "label", classes=["low", "mid"])
+
+
+@pytest.mark.parametrize("weight", [None, pytest.param("weight", marks=pytest.mark.slow)])
+def test_sums_by_sql_as_by_tasks(spark, table, weight, caplog, monkeypatch):
+    """Means and variances are those of the tasks; NaN and nulls are missing; no first row has the rare class."""
+    from sunrise.cluster import spark_sums
+
+    n = table.num_rows
+    labels = np.where(np.arange(n) % 3001 == 3000, "rare", table["label"].to_numpy(zero_copy_only=False))
+    holes = np.where(np.arange(n) % 19 == 0, np.nan, 1e-3 * np.arange(n))
+    table = table.set_column(table.column_names.index("label"), "label", pa.array(labels))
+    table = table.drop_columns(["note", "colour"]).append_column("holes", pa.array(holes))
+    table = table if weight else table.drop_columns(["weight"])
+    families = {"far": "gaussian", "amount": "gamma", "member": "bernoulli", "holes": "gaussian"}
+    make = lambda: sr.NaiveBayes(families | {"visits": "geometric"}, calibrate=None)  # noqa: E731
+    frame = frame_of_parts(spark, parts_of(table, 4))
+    by_tasks = sr.spark.fit(make(), frame, "label", weight, push_down=False)
+    assert spark_sums._expensive_step(frame.select("far")) is None
+    assert spark_sums._expensive_step(frame.repartition(3)) is not None
+    monkeypatch.setattr(spark_sums, "FEWEST_CELLS", 1000)
+    with caplog.at_level("INFO", "sunrise"):
+        by_sql = sr.spark.fit(make(), frame, "label", weight)
+        again = sr.spark.fit(make(), frame, "label", weight)
+    assert "sums: 5, values: 0, batches: 0" in caplog.text
+    assert by_sql.class_count_.tolist() == by_tasks.class_count_.tolist()
+    for a, b in zip(by_sql.stats_.blocks, by_tasks.stats_.blocks, strict=True):
+        np.testing.assert_array_equal(*np.broadcast_arrays(a.rows, b.rows))
+        np.testing.assert_allclose(a.mean, b.mean, rtol=1e-11)
+        if hasattr(a, "anchor"):
+            np.testing.assert_allclose(a.squared_error, b.squared_error, rtol=1e-11)
+    assert b"".join(by_sql._pieces()) == b"".join(again._pieces())
+
+
+def test_a_bad_cell_of_a_table_added_up_by_sql_is_named_by_its_partition(spark, table):
+    frame = frame_of_parts(spark, parts_of(table.select(["far", "label"]), 3))
+    with pytest.raises(ValueError, match="partition.*'far'"):
+        sr.spark.fit(
+            sr.NaiveBayes("exponential", calibrate=None), frame.selectExpr("-far as far", "label"), y="label"
+        )
+    with pytest.raises(ValueError, match="push_down is 'sometimes'"):
+        sr.spark.fit(given(), frame, y="label", push_down="sometimes")
+
+
 @pytest.mark.slow
 def test_files_as_data_frames(spark, table, tmp_path):
     from pyarrow import parquet
@@ -236,11 +291,11 @@ def test_errors_of_the_data_are_those_in_memory(spark, table):
         sr.spark.fit(given(), frame, y="label", sample_weight="mass")
     with pytest.raises(TypeError, match="Use NaiveBayes"):
         sr.spark.fit(sr.GaussianNB(), frame, y="label")
-    with pytest.raises(ValueError, match="no rows"):
+    with pytest.raises(ValueError, match="no rows|0 sample"):
         sr.spark.fit(given(), frame.limit(0), y="label")
-    with pytest.raises(ValueError, match="no rows"):
+    with pytest.raises(ValueError, match="no rows|0 sample"):
         sr.NaiveBayes().fit(frame.limit(0), y="label")
-    with pytest.raises(ValueError, match="label in row 0 is missing"):
+    with pytest.raises(ValueError, match="label in row 0 is missing|'label' of the labels has 9,000 missing"):
         sr.spark.fit(given(), frame.selectExpr("* except (label)", "string(null) as label"), y="label")
     fitted = given().fit(table.drop_columns(["weight"]), "label")
     with pytest.raises(TypeError, match="Use sunrise.spark.predict"):

@@ -620,7 +620,8 @@ def test_updates_keep_the_numbers_as_stale_ones_until_they_are_fitted_anew(kind,
     assert model.recalibrate(*end) is model
     assert model.calibration_.stale is False
     np.testing.assert_allclose(numbers(model), numbers(fresh), atol=1e-5)
-    assert model.loo_score_[:6] == pytest.approx(fresh.loo_score_[:6], abs=1e-6)
+    # Weights without a fold are fitted roughly, from different starts.
+    assert model.loo_score_[:6] == pytest.approx(fresh.loo_score_[:6], abs=1e-4)
 
 
 @every_kind
@@ -837,7 +838,7 @@ def weights_of(n, n_classes, n_weights, outliers):
     cells += 0.3 * (np.arange(1, n_classes) == y[:, None])[:, :, None] - 0.3 * (y == 0)[:, None, None]
     cells[: int(outliers * n)] *= 100.0
     prior = np.full((n, n_classes), -np.log(n_classes))
-    return ColumnWeights(cells, prior, y, np.ones(n), np.ones(n_classes, bool), 1)
+    return ColumnWeights((cells,), prior, y, np.ones(n), np.ones(n_classes, bool), 1)
 
 
 @pytest.mark.parametrize("n, n_classes, n_weights", [(600, 2, 5), (600, 4, 60), (9000, 3, 4)])
@@ -847,13 +848,13 @@ def test_no_direction_lowers_the_loss_of_fitted_weights(n, n_classes, n_weights,
     v = weights.solve(GRID[0])
     w, d = v[:n_weights], v[n_weights:]
     scores = np.zeros((n, n_classes))
-    scores[:, 1:] = weights.cells @ w
+    scores[:, 1:] = weights.cells[0] @ w
     p = np.exp(scores + d - (scores + d).max(axis=1, keepdims=True))
     p /= p.sum(axis=1, keepdims=True)
     p[np.arange(n), weights.y] -= 1.0
-    slope = np.einsum("nc,ncj->j", p[:, 1:], weights.cells)
+    slope = np.einsum("nc,ncj->j", p[:, 1:], weights.cells[0])
     slope += 2.0 * (w - w.mean()) + 0.2 * (w.mean() - 1.0)
-    size = np.abs(np.einsum("nc,ncj->ncj", p[:, 1:], weights.cells)).sum(axis=(0, 1)).max()
+    size = np.abs(np.einsum("nc,ncj->ncj", p[:, 1:], weights.cells[0])).sum(axis=(0, 1)).max()
     assert (np.abs(slope[w > 0]) < 1e-5 * size).all() and (slope[w == 0] > -1e-5 * size).all()
     assert (np.abs(p.sum(axis=0) + 2e-4 * d) < 1e-3).all()
 
@@ -863,7 +864,7 @@ def test_hessians_of_some_of_the_rows_give_nearly_the_same_weights(monkeypatch):
     exact = weights.solve(GRID[0])
     monkeypatch.setattr(column_weights, "MOST_PRODUCTS", 3000 * 2 * 40 * 40 // 4)
     few = weights_of(3000, 3, 40, 0.0)
-    assert len(few._rows_of_hessian.y) == 750
+    assert few._step_of_hessian == 2 and not few._can_be_exact
     np.testing.assert_allclose(few.solve(GRID[0]), exact, atol=0.02)
 
 

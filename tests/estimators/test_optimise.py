@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 from scipy.special import expit
-from sunrise.inference.optimise import minimise
+from sunrise.inference.optimise import Curvature, minimise
 
 FREE, NOT_NEGATIVE = (-np.inf, np.inf), (0.0, np.inf)
 
@@ -41,9 +41,28 @@ def logistic_loss(seed, noise, n=400, d=6):
 def test_the_minimum_is_that_of_a_general_optimiser_from_any_start(seed, start, noise, bounds):
     objective, hessian, calls = logistic_loss(seed, noise)
     limits = tuple(np.full(6, bound) for bound in bounds)
-    v = minimise(objective, hessian, np.full(6, start), limits, 1e-12)
+    v = minimise(objective, Curvature(hessian), np.full(6, start), limits, 1e-12)
     assert calls[0] + calls[1] <= 60
     truth = minimize(objective, v, jac=True, method="L-BFGS-B", bounds=[bounds] * 6, options={"ftol": 1e-15})
     other = minimize(objective, np.zeros(6), jac=True, method="L-BFGS-B", bounds=[bounds] * 6)
     assert objective(v)[0] <= min(truth.fun, other.fun) + 1e-11
     assert (v >= limits[0]).all()
+
+
+@pytest.mark.parametrize("noise", [0.01, 1.0])
+@pytest.mark.parametrize("seed", range(5))
+def test_a_variable_with_tiny_units_does_not_hold_up_the_others(seed, noise):
+    objective, hessian, calls = logistic_loss(seed, noise)
+    units = np.array([1e9, 1.0, 1.0, 1.0, 1.0, 1.0])
+
+    def rescaled(v):
+        value, gradient = objective(v * units)
+        return value, gradient * units
+
+    limits, start = (np.zeros(6), np.full(6, np.inf)), np.full(6, 3.0)
+    own = minimise(objective, Curvature(hessian), start, limits, 1e-12)
+    calls[:] = [0, 0]
+    curvature = Curvature(lambda v: hessian(v * units) * np.outer(units, units))
+    v = minimise(rescaled, curvature, start / units, limits, 1e-12)
+    assert calls[0] + calls[1] <= 60
+    assert objective(v * units)[0] == pytest.approx(objective(own)[0], abs=1e-9)

@@ -125,6 +125,33 @@ class JsonModel:
                     excluded[c] -= math.copysign(x, weight)
         return self.times_length(block, row, score), excluded
 
+    def block_quadratic(self, block, row, n):
+        """The multivariate Student-t of the observed cells, by elimination."""
+        cells = [row[self.names[j]] for j in block["columns"]]
+        at = [k for k, x in enumerate(cells) if x is not None and x == x and not math.isinf(x)]
+        z = [(cells[k] - block["centre"][k]) / block["unit"][k] for k in at]
+        score, m = [0.0] * n, len(at)
+        for c in range(n if m else 0):
+            rows = [
+                [block["scatter"][c][a][b] for b in at] + [z[i] - block["mean"][c][a]]
+                for i, a in enumerate(at)
+            ]
+            log_determinant, distance = 0.0, 0.0
+            for i in range(m):  # what is left of column i is its part of the determinant and of the distance
+                pivot = rows[i][i]
+                log_determinant += math.log(pivot)
+                distance += rows[i][m] ** 2 / pivot
+                for k in range(i + 1, m):
+                    factor = rows[k][i] / pivot
+                    rows[k] = [v - factor * w for v, w in zip(rows[k], rows[i], strict=True)]
+            nu = block["freedom"][c]
+            score[c] = math.lgamma((nu + m) / 2) - math.lgamma(nu / 2) - m / 2 * math.log(math.pi * nu)
+            score[c] -= log_determinant / 2 + (nu + m) / 2 * math.log1p(distance / nu)
+        if block["share"] > 0:
+            p = softmax(score)
+            score = [math.log((1 - block["share"]) * v + block["share"] / n) for v in p]
+        return [block["weight"] * s for s in score], [0.0] * n
+
     def block_distance(self, block, row, n):
         score = [0.0] * n
         for k, x in self.views(block, row):

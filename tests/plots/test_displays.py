@@ -219,3 +219,38 @@ def test_an_interaction_shows_the_evidence_of_the_explanation():
         sr.plots.InteractionDisplay.from_estimator(model, ("a", "c"))
     with pytest.raises(ValueError, match="has no interactions"):
         sr.plots.InteractionDisplay.from_estimator(sr.NaiveBayes(interactions=None).fit(table, y))
+
+
+def test_bars_of_words_are_their_evidence_by_counts_and_beyond():
+    rng = np.random.default_rng(2)
+    words = np.array(["not good", "good", "bad", "not bad", "film", "plot", "actor", "scene"])
+    y = rng.integers(0, 2, 300)
+    texts = [
+        " ".join([words[3 * (k % 2)] if c else words[1 + k % 2], *rng.choice(words[4:], 3)])
+        for k, c in enumerate(y)
+    ]
+    model = sr.TextNB(ngram_range=(1, 2), calibrate="words").fit(texts, y)
+    display = sr.plots.WordEvidenceDisplay.from_estimator(model, 1, top=4)
+    assert display.entries == model.words(1, 4)
+    bars = [bar.get_width() for bar in display.ax_.patches]
+    assert bars == pytest.approx([e.counted for e in display.entries] + [e.learned for e in display.entries])
+    assert any(" " in entry.word for entry in display.entries)
+    assert display.ax_.get_xlabel() == "evidence for 1 against all other classes, log-odds"
+
+
+@pytest.mark.parametrize("kind", ["odds", "bernoulli", "multinomial", "dirichlet_multinomial"])
+def test_words_of_a_document_tell_their_repeats(kind):
+    texts = ["free prize now", "free call free", "see you", "lunch then", "free lunch"]
+    model = sr.TextNB(kind).fit(texts, np.array(["spam", "spam", "ham", "ham", "ham"]))
+    display = sr.plots.WordEvidenceDisplay.from_document(model, "free free free lunch $5")
+    assert {display.of, display.against} == {"ham", "spam"}
+    assert display.entries == model.explain_words("free free free lunch $5", display.of, display.against)
+    names = [label.get_text() for label in display.ax_.get_yticklabels()]
+    assert any(name.startswith("free \N{MULTIPLICATION SIGN}3") for name in names) or kind == "bernoulli"
+    assert ("absent words" in names) == (kind == "bernoulli")
+    free = next(entry for entry in display.entries if entry.word == "free")
+    once = next(e for e in model.explain_words("free lunch", display.of, display.against) if e.word == "free")
+    assert abs(free.first) <= abs(free.evidence) + 1e-12
+    if kind == "multinomial":
+        assert free.first == pytest.approx(once.evidence) == pytest.approx(free.evidence / 3)
+    display.figure_.canvas.draw()

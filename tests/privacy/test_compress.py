@@ -198,11 +198,24 @@ def test_models_with_different_grids_are_not_merged():
         a.merge(b)
 
 
-@pytest.mark.parametrize("family", [Kernel(), Laplace()])
-def test_leaving_out_a_row_is_forgetting_it(family):
+@pytest.mark.parametrize(
+    "family",
+    [
+        Kernel(),
+        Laplace(),
+        Kernel(0.5, lower=0.0),
+        Kernel(0.5, upper=4.5),
+        Kernel(0.3, lower=0.0, upper=4.5),
+        Kernel(0.3, lower=-1.0, boundary="log"),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("weighted", [False, True])
+def test_leaving_out_a_row_is_forgetting_it(family, weighted):
     """Given the grids, bandwidths and the pooled density, as leave-one-out keeps them."""
-    X, y = RNG.normal(size=(60, 2)), RNG.integers(0, 2, 60)
-    w = RNG.exponential(size=60)
+    X, y = np.abs(RNG.normal(size=(60, 2))), RNG.integers(0, 2, 60)
+    X[::9, 0] = np.nan
+    w = RNG.exponential(size=60) if weighted else np.ones(60)
     model = NaiveBayes(family).fit(X, y, w).compress()
     left_out = model.leave_one_out(X, y, w)
     priors = {j: model.prior_[f"x{j}"] for j in (0, 1)}
@@ -210,6 +223,10 @@ def test_leaving_out_a_row_is_forgetting_it(family):
     for i in range(0, 60, 7):
         rest = NaiveBayes(fixed).fit(X, y, w).forget(X[[i]], y[[i]], w[[i]])
         np.testing.assert_allclose(left_out[i], rest.predict_log_proba(X[[i]])[0], rtol=1e-7, atol=1e-9)
+    strange = X.copy()
+    strange[3, 1] = 4.4
+    with pytest.raises(ValueError, match="never fitted"):
+        model.leave_one_out(strange, y, w)
 
 
 def test_new_classes_and_far_values_find_a_place_on_the_grid():

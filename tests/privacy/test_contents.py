@@ -118,4 +118,4 @@ def test_statistics_of_adult_are_small(find_data, record_property):
     size = sum(a.nbytes for a in arrays if a.dtype != object)
     names = sum(len(str(name)) for a in arrays if a.dtype == object for name in a)
     record_property("bytes", size + names)
-    assert size + names < 100_000
+    assert size + names < 150_000  # most of it are the counts of 16 pairs of columns

@@ -90,6 +90,16 @@ def test_pairs_of_columns(scripts):
     check(scripts, model, rows, 1e-6)
 
 
+@pytest.mark.parametrize("families", ["gaussian", {("u", "v", "w"): sr.Correlated()}])
+def test_columns_scored_together(scripts, families):
+    rng = np.random.default_rng(2)
+    z, y = rng.normal(size=(500, 3)), rng.integers(0, 3, 500)
+    X = pd.DataFrame({"u": 9.0 + 5.0 * z[:, 0], "v": z[:, 1] + (y - 1.0) * z[:, 0], "w": z[:, 2] + 0.5 * y})
+    model = sr.NaiveBayes(families).fit(X, np.array(list("abc"))[y])
+    assert "quadratic" in [block["kind"] for block in json.loads(model.to_json())["blocks"]]
+    check(scripts, model, X[:60].mask(rng.random((60, 3)) < 0.2), 1e-9)
+
+
 def test_a_pair_shows_its_points(open_page):
     model, _ = paired()
     row = {"soil": "sand", "light": "sun", "age": None, "size": None}

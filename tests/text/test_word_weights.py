@@ -181,10 +181,11 @@ def test_the_weights_minimise_the_penalised_loss(engine, n_classes):
     best = minimize(loss, np.zeros(15 * width), method="BFGS")
     block = SparseBlock(x.data, x.indices, x.indptr, x.shape)
     with engines.using(engine):
-        found = engines.current().word_weights(
-            block, offsets, y, weight, np.zeros((15, width), np.float32), 0.7, 1e-10, 2
+        found, a = engines.current().word_weights(
+            block, offsets, y, weight, np.zeros((80, width), np.float32), 0.7, 1e-10, 2
         )
     np.testing.assert_allclose(found.ravel(), best.x, atol=2e-3)
+    np.testing.assert_allclose(x.T @ a, found, atol=2e-3)
 
 
 @pytest.mark.parametrize("model", ["odds", "multinomial", "complement", "bernoulli"])
@@ -240,3 +241,9 @@ def test_intervals_have_the_weights_of_words():
     p = model.predict_proba(X[:40])
     inside = (low <= p + 1e-9) & (p <= high + 1e-9)
     assert inside.mean() > 0.9
+
+
+def test_a_class_of_one_document_does_not_stop_the_folds():
+    texts, y = reviews(300)
+    model = sr.TextNB(calibrate="words").fit(texts, np.where(np.arange(300) == 5, 2, y))
+    assert model.loo_score_.left_out == 1 and np.isfinite(model.predict_log_proba(texts)).all()

@@ -1,7 +1,9 @@
 //! Encoding of labels as codes 0, 1, 2, ...
 
 use crate::columns::Column;
+use crate::fault::Fault;
 use crate::parallel::run;
+use crate::vectorised;
 use hashbrown::HashMap;
 use std::hash::Hash;
 
@@ -117,6 +119,55 @@ pub fn map_codes(codes: &[i32], to: &[i32]) -> Vec<i32> {
     codes.iter().map(|&code| to.get(code as usize).copied().unwrap_or(-1)).collect()
 }
 
+/// Looks every pair of codes up in `to`, which has `width` entries for each of the first codes; -1 if one of them is -1.
+pub fn map_pairs(
+    first: &[i32],
+    second: &[i32],
+    to: &[i32],
+    width: usize,
+    threads: usize,
+) -> Result<Vec<i32>, Fault> {
+    let n_first = to.len().checked_div(width).unwrap_or(0) as i32;
+    // A maximum, unlike a search, is computed in vectors.
+    let most = |codes: &[i32]| codes.iter().copied().fold(-1, i32::max);
+    if first.len() != second.len()
+        || most(first) >= n_first
+        || usize::try_from(most(second)).is_ok_and(|b| b >= width)
+    {
+        return Err(Fault::shape("the codes and the table of their pairs do not fit together"));
+    }
+    const ROWS: usize = 1 << 16;
+    let mut out = vec![-1; first.len()];
+    let tasks = out.chunks_mut(ROWS).zip(first.chunks(ROWS).zip(second.chunks(ROWS))).collect();
+    run(threads, tasks, |(out, (first, second)): (&mut [i32], (&[i32], &[i32]))| {
+        for (out, (&a, &b)) in out.iter_mut().zip(first.iter().zip(second)) {
+            if (a | b) >= 0 {
+                *out = to[a as usize * width + b as usize];
+            }
+        }
+    });
+    Ok(out)
+}
+
+/// The number of edges that are not above each number; -1 for NaN. The edges are in ascending order.
+pub fn bins(x: &[f64], edges: &[f64]) -> Vec<i32> {
+    const FEW: usize = 32;
+    vectorised(
+        #[inline(always)]
+        || {
+            if edges.len() > FEW {
+                let bin = |x: f64| edges.partition_point(|&edge| edge <= x) as i32;
+                return x.iter().map(|&x| if x.is_nan() { -1 } else { bin(x) }).collect();
+            }
+            let mut out: Vec<i32> = x.iter().map(|x| -i32::from(x.is_nan())).collect();
+            for edge in edges {
+                out.iter_mut().zip(x).for_each(|(bin, x)| *bin += i32::from(x >= edge));
+            }
+            out
+        },
+    )
+}
+
 /// Encodes fixed-width strings of `width` bytes.
 pub fn strings(bytes: &[u8], width: usize) -> (Vec<usize>, Vec<i32>) {
     let mut numbering = Numbering::new(bytes.len() / width.max(1));
@@ -163,6 +214,17 @@ mod tests {
     #[test]
     fn replacing_keeps_what_is_missing() {
         assert_eq!(map_codes(&[1, -1, 0, 5], &[7, 8]), [8, -1, 7, -1]);
+        let (a, b, to) = ([1, -1, 0, 1], [0, 0, -1, 1], [5, 6, 7, 8]);
+        assert_eq!(map_pairs(&a, &b, &to, 2, 2), Ok(vec![7, -1, -1, 8]));
+        assert!(map_pairs(&a, &b, &to, 1, 1).is_err() && map_pairs(&a, &b, &to, 4, 1).is_err());
+    }
+
+    #[test]
+    fn bins_begin_at_their_edges() {
+        let x = [f64::NAN, -1.0, 0.0, 0.5, 1.0, f64::INFINITY];
+        assert_eq!(bins(&x, &[0.0, 1.0]), [-1, 0, 1, 1, 2, 2]);
+        let many: Vec<f64> = (0..100).map(f64::from).collect();
+        assert_eq!(bins(&[f64::NAN, 7.5, 8.0, -1.0], &many), [-1, 8, 9, 0]);
     }
 
     #[test]

@@ -8,6 +8,7 @@
 #![forbid(unsafe_code)]
 
 pub mod cells;
+pub mod cholesky;
 pub mod columns;
 pub mod composition;
 pub mod counts;
@@ -16,8 +17,10 @@ pub mod dense_linear;
 pub mod density;
 pub mod distance;
 pub mod fault;
+pub mod few_values;
 pub mod gamma;
 pub mod gather;
+pub mod hessian;
 pub mod labels;
 pub mod lanes;
 pub mod leave_one_out;
@@ -29,6 +32,7 @@ pub mod normalise;
 pub mod pairs;
 pub mod parallel;
 pub mod polya;
+pub mod products;
 pub mod rising;
 pub mod row_counts;
 pub mod rows;
@@ -37,6 +41,7 @@ pub mod sparse_linear;
 pub mod summary;
 pub mod sums;
 pub mod table;
+pub mod table_cells;
 pub mod text;
 pub mod word_weights;
 

@@ -1,8 +1,9 @@
 //! A weight of every word for every class, on top of given scores: penalised logistic regression by L-BFGS.
 //!
-//! The loss is the sum over documents of -w log softmax(offset + z v)[y], plus (penalty / 2) |v|^2. Two classes have one
-//! column, the score of the second class against the first. Scores are linear in v, so each step of the search needs
-//! one product of the documents with its direction, whatever number of step sizes is tried.
+//! The loss is the sum over documents of -w log softmax(offset + Z v)[y], plus (penalty / 2) |v|^2. Two classes have one
+//! column, the score of the second class against the first. Every gradient is a sum of documents, so the search keeps
+//! all weights as v = Z' a, a coefficient of every document and class: there are fewer documents than words. A step
+//! needs one product with Z' and one with Z; everything else is linear in vectors of documents.
 //!
 //! This file is long because the search and its vector operations are useless without each other.
 
@@ -53,7 +54,7 @@ pub struct Limits {
 /// Numbers in a vector: rows are padded to whole vectors.
 const LANES: usize = 8;
 /// Pairs of steps and changes of the gradient that are remembered.
-const MEMORY: usize = 5;
+const MEMORY: usize = 10;
 /// Numbers that one task of a vector operation has.
 const BLOCK: usize = 1 << 14;
 /// Step sizes that are tried at the most, and the share of the first slope that ends the search for a step size.
@@ -106,9 +107,9 @@ impl<'a> Problem<'a> {
         Ok(Problem { rows, by_row, by_word, width, stride, threads })
     }
 
-    /// Products of the documents with weights, documents x stride.
-    fn scores(&self, v: &[f32]) -> Vec<f32> {
-        self.product(&self.by_row, v)
+    /// The scores that the weights Z' a give the documents, documents x stride.
+    fn scores_of(&self, a: &[f32]) -> Vec<f32> {
+        self.product(&self.by_row, &self.product(&self.by_word, a))
     }
 
     fn product(&self, matrix: &Sparse, table: &[f32]) -> Vec<f32> {
@@ -307,16 +308,25 @@ fn dot(a: &[f32], b: &[f32]) -> f64 {
     sums.iter().sum::<f64>() + rest
 }
 
-/// Inner products of some vectors with some others, in one pass: of the first with all, of the second with all, ...
-fn dots(threads: usize, some: &[&[f32]], all: &[&[f32]]) -> Vec<f64> {
-    let length = all.first().map_or(0, |v| v.len());
+/// Weights that are sums of documents: v = Z' a, with the scores Z v that they give the documents.
+///
+/// Both are documents x stride. Inner products of weights are inner products of `a` with the scores of the other.
+#[derive(Clone)]
+struct Span {
+    a: Vec<f32>,
+    scores: Vec<f32>,
+}
+
+/// Inner products of some weights with some others: of the first with all, of the second with all, ...
+fn dots(threads: usize, some: &[&Span], all: &[&Span]) -> Vec<f64> {
+    let length = all.first().map_or(0, |v| v.a.len());
     let blocks: Vec<_> = crate::parallel::blocks(0..length, BLOCK).collect();
     let sums = run(threads, blocks, |block| {
         vectorised(
             #[inline(always)]
             || {
-                let pairs = some.iter().flat_map(|a| all.iter().map(move |b| (a, b)));
-                pairs.map(|(a, b)| dot(&a[block.clone()], &b[block.clone()])).collect::<Vec<f64>>()
+                let pairs = some.iter().flat_map(|u| all.iter().map(move |v| (u, v)));
+                pairs.map(|(u, v)| dot(&u.a[block.clone()], &v.scores[block.clone()])).collect::<Vec<f64>>()
             },
         )
     });
@@ -327,21 +337,41 @@ fn dots(threads: usize, some: &[&[f32]], all: &[&[f32]]) -> Vec<f64> {
     totals
 }
 
+/// The sum of weights times coefficients.
+fn combined(threads: usize, vectors: &[&Span], coefficients: &[f64]) -> Span {
+    let length = vectors.first().map_or(0, |v| v.a.len());
+    let (mut a, mut scores) = (vec![0.0; length], vec![0.0; length]);
+    let tasks: Vec<_> = a.chunks_mut(BLOCK).zip(scores.chunks_mut(BLOCK)).enumerate().collect();
+    run(threads, tasks, |(k, (a, scores))| {
+        vectorised(
+            #[inline(always)]
+            || {
+                for (v, &c) in vectors.iter().zip(coefficients) {
+                    let here = k * BLOCK..k * BLOCK + a.len();
+                    a.iter_mut().zip(&v.a[here.clone()]).for_each(|(to, x)| *to += c as f32 * x);
+                    scores.iter_mut().zip(&v.scores[here]).for_each(|(to, x)| *to += c as f32 * x);
+                }
+            },
+        )
+    });
+    Span { a, scores }
+}
+
 /// Remembered steps and changes of the gradient, and the inner products of all of them.
 #[derive(Default)]
 struct History {
-    steps: Vec<Vec<f32>>,
-    changes: Vec<Vec<f32>>,
+    steps: Vec<Span>,
+    changes: Vec<Span>,
     /// Products of the vectors [steps, changes] with each other.
     products: Vec<Vec<f64>>,
 }
 
 impl History {
-    fn vectors(&self) -> Vec<&[f32]> {
-        self.steps.iter().chain(&self.changes).map(|v| v.as_slice()).collect()
+    fn vectors(&self) -> Vec<&Span> {
+        self.steps.iter().chain(&self.changes).collect()
     }
 
-    fn push(&mut self, step: Vec<f32>, change: Vec<f32>, threads: usize) {
+    fn push(&mut self, step: Span, change: Span, threads: usize) {
         if self.steps.len() == MEMORY {
             self.steps.remove(0);
             self.changes.remove(0);
@@ -396,57 +426,50 @@ impl History {
     }
 }
 
-/// The sum of vectors times coefficients.
-fn combined(threads: usize, vectors: &[&[f32]], coefficients: &[f64]) -> Vec<f32> {
-    let length = vectors.first().map_or(0, |v| v.len());
-    let mut out = vec![0.0; length];
-    let tasks: Vec<_> = out.chunks_mut(BLOCK).enumerate().collect();
-    run(threads, tasks, |(k, out)| {
-        vectorised(
-            #[inline(always)]
-            || {
-                for (v, &c) in vectors.iter().zip(coefficients) {
-                    let part = &v[k * BLOCK..][..out.len()];
-                    out.iter_mut().zip(part).for_each(|(to, x)| *to += c as f32 * x);
-                }
-            },
-        )
-    });
-    out
-}
-
-/// Improves weights (words x classes, or words x 1 for two classes) in place; returns the final penalised loss.
-pub fn fit(rows: WordRows, limits: Limits, v: &mut [f32], threads: usize) -> Result<f64, Fault> {
+/// Finds weights, words x classes (words x 1 for two classes), and returns them with the final penalised loss.
+///
+/// `a` has the coefficients of the documents from which the search starts, documents x classes (or 1); it is replaced
+/// by those of the weights that were found.
+pub fn fit(rows: WordRows, limits: Limits, a: &mut [f32], threads: usize) -> Result<(Vec<f32>, f64), Fault> {
     let problem = Problem::new(rows, threads)?;
-    if v.len() != cells(rows.words, problem.width)? {
-        return Err(Fault::shape("the weights are not one for each word and class"));
+    if a.len() != cells(rows.y.len(), problem.width)? {
+        return Err(Fault::shape("the coefficients are not one for each document and class"));
     }
     let (width, stride) = (problem.width, problem.stride);
-    let mut padded = vec![0.0; rows.words * stride];
-    for (to, from) in padded.chunks_exact_mut(stride).zip(v.chunks_exact(width)) {
+    let mut start = vec![0.0; rows.y.len() * stride];
+    for (to, from) in start.chunks_exact_mut(stride).zip(a.chunks_exact(width)) {
         to[..width].copy_from_slice(from);
     }
-    let loss = descend(&problem, limits, &mut padded);
-    for (to, from) in v.chunks_exact_mut(width).zip(padded.chunks_exact(stride)) {
+    let (found, loss) = descend(&problem, limits, start);
+    for (to, from) in a.chunks_exact_mut(width).zip(found.chunks_exact(stride)) {
         to.copy_from_slice(&from[..width]);
     }
-    Ok(loss)
+    let v = problem.product(&problem.by_word, &found);
+    if stride == width {
+        return Ok((v, loss));
+    }
+    let mut packed = vec![0.0; rows.words * width];
+    for (to, from) in packed.chunks_exact_mut(width).zip(v.chunks_exact(stride)) {
+        to.copy_from_slice(&from[..width]);
+    }
+    Ok((packed, loss))
 }
 
-/// Improves padded weights in place.
-fn descend(problem: &Problem, limits: Limits, v: &mut [f32]) -> f64 {
-    let (n, threads) = (problem.rows.y.len() * problem.stride, problem.threads);
+/// Returns the coefficients of the best weights, and their loss.
+fn descend(problem: &Problem, limits: Limits, start: Vec<f32>) -> (Vec<f32>, f64) {
+    let (n, threads) = (start.len(), problem.threads);
     let (penalty, zeros) = (limits.penalty, vec![0.0; n]);
-    let mut scores = if v.iter().any(|&x| x != 0.0) { problem.scores(v) } else { zeros.clone() };
     let first = problem.along(&zeros, &zeros, 0.0, None).loss;
+    let scores = if start.iter().any(|&x| x != 0.0) { problem.scores_of(&start) } else { zeros.clone() };
+    let mut v = Span { a: start, scores };
     let mut residual = vec![0.0; n];
-    let mut squares = dots(threads, &[&*v], &[&*v])[0];
-    let mut loss = problem.along(&scores, &zeros, 0.0, Some(&mut residual)).loss + 0.5 * penalty * squares;
-    let gradient_of = |residual: &[f32], v: &[f32]| {
-        let product = problem.product(&problem.by_word, residual);
-        combined(threads, &[&product, v], &[1.0, penalty])
+    let mut squares = dots(threads, &[&v], &[&v])[0];
+    let mut loss = problem.along(&v.scores, &zeros, 0.0, Some(&mut residual)).loss + 0.5 * penalty * squares;
+    let gradient_of = |residual: &[f32], v: &Span| {
+        let of_loss = Span { a: residual.to_vec(), scores: problem.scores_of(residual) };
+        combined(threads, &[&of_loss, v], &[1.0, penalty])
     };
-    let mut gradient = gradient_of(&residual, v);
+    let mut gradient = gradient_of(&residual, &v);
     let mut history = History::default();
     for _ in 0..limits.steps {
         let mut basis = history.vectors();
@@ -454,8 +477,7 @@ fn descend(problem: &Problem, limits: Limits, v: &mut [f32]) -> f64 {
         let coefficients = history.direction(&with_gradient);
         basis.push(&gradient);
         let direction = combined(threads, &basis, &coefficients);
-        let along = problem.scores(&direction);
-        let of_direction = dots(threads, &[&direction], &[&direction, &*v, &gradient]);
+        let of_direction = dots(threads, &[&direction], &[&direction, &v, &gradient]);
         let (length, with_v, slope) = (of_direction[0], of_direction[1], of_direction[2]);
         if slope.is_nan() || slope >= 0.0 {
             break;
@@ -468,13 +490,14 @@ fn descend(problem: &Problem, limits: Limits, v: &mut [f32]) -> f64 {
         // Newton's method in one dimension, within the bracket of the steps tried so far.
         let mut step = 1.0;
         if history.steps.is_empty() {
-            let here = at(0.0, problem.along(&scores, &along, 0.0, None));
+            let here = at(0.0, problem.along(&v.scores, &direction.scores, 0.0, None));
             step = -here.slope / here.bend;
         }
         let (mut low, mut high, mut best) = (0.0, f64::INFINITY, loss);
-        let mut chosen = 0.0;
+        let (mut chosen, mut last) = (0.0, 0.0);
         for _ in 0..TRIES {
-            let here = at(step, problem.along(&scores, &along, step, None));
+            let here = at(step, problem.along(&v.scores, &direction.scores, step, Some(&mut residual)));
+            last = step;
             if here.loss < best {
                 (best, chosen) = (here.loss, step);
             }
@@ -493,24 +516,25 @@ fn descend(problem: &Problem, limits: Limits, v: &mut [f32]) -> f64 {
         if chosen == 0.0 {
             break;
         }
-        let change: Vec<f32> = direction.iter().map(|d| (chosen * f64::from(*d)) as f32).collect();
-        v.iter_mut().zip(&change).for_each(|(v, d)| *v += d);
-        scores.iter_mut().zip(&along).for_each(|(s, d)| *s += (chosen * f64::from(*d)) as f32);
+        let step = combined(threads, &[&direction], &[chosen]);
+        v = combined(threads, &[&v, &step], &[1.0, 1.0]);
         squares += 2.0 * chosen * with_v + chosen * chosen * length;
         let gain = loss - best;
         loss = best;
         if gain < limits.tolerance * first {
             break;
         }
-        _ = problem.along(&scores, &zeros, 0.0, Some(&mut residual));
-        let new = gradient_of(&residual, v);
+        if chosen != last {
+            _ = problem.along(&v.scores, &zeros, 0.0, Some(&mut residual));
+        }
+        let new = gradient_of(&residual, &v);
         let bent = combined(threads, &[&new, &gradient], &[1.0, -1.0]);
         gradient = new;
-        if dots(threads, &[&change], &[&bent])[0] > 0.0 {
-            history.push(change, bent, threads);
+        if dots(threads, &[&step], &[&bent])[0] > 0.0 {
+            history.push(step, bent, threads);
         }
     }
-    loss
+    (v.a, loss)
 }
 
 #[cfg(test)]
@@ -550,8 +574,8 @@ mod tests {
         };
         let width = if classes == 2 { 1 } else { classes };
         let limits = Limits { penalty: 0.3, tolerance: 1e-12, steps: 200 };
-        let mut v = vec![0.0; words * width];
-        let loss = fit(rows, limits, &mut v, 2).unwrap();
+        let mut a = vec![0.0; n * width];
+        let (v, loss) = fit(rows, limits, &mut a, 2).unwrap();
         // The same loss in plain arithmetic, and no better neighbour.
         let plain = |v: &[f32]| {
             let mut total = 0.15 * v.iter().map(|&x| f64::from(x) * f64::from(x)).sum::<f64>();
@@ -576,9 +600,13 @@ mod tests {
                 assert!(plain(&other) > plain(&v) - 1e-6);
             }
         }
-        let mut again = vec![0.0; words * width];
-        fit(rows, limits, &mut again, 1).unwrap();
-        assert_eq!(v, again);
+        let mut other = vec![0.0; n * width];
+        assert_eq!(fit(rows, limits, &mut other, 1).unwrap(), (v.clone(), loss));
+        assert_eq!(a, other);
+        // A search starts at the given coefficients.
+        let (begin, same) = fit(rows, Limits { steps: 0, ..limits }, &mut a, 1).unwrap();
+        assert_eq!(begin, v);
+        assert!((same - loss).abs() < 1e-5 * loss);
     }
 
     #[test]
@@ -600,9 +628,9 @@ mod tests {
             words: 3,
         };
         let limits = Limits { penalty: 1.0, tolerance: 1e-5, steps: 9 };
-        assert!(fit(rows, limits, &mut [0.0; 3], 1).is_err());
+        assert!(fit(rows, limits, &mut [0.0; 1], 1).is_err());
         assert!(fit(WordRows { indices: &[2], ..rows }, limits, &mut [0.0; 2], 1).is_err());
-        assert!(fit(WordRows { indices: &[2], y: &[2], ..rows }, limits, &mut [0.0; 3], 1).is_err());
-        assert!(fit(WordRows { indices: &[2], ..rows }, limits, &mut [0.0; 3], 1).is_ok());
+        assert!(fit(WordRows { indices: &[2], y: &[2], ..rows }, limits, &mut [0.0; 1], 1).is_err());
+        assert!(fit(WordRows { indices: &[2], ..rows }, limits, &mut [0.0; 1], 1).is_ok());
     }
 }

@@ -3,9 +3,11 @@
 use crate::arrow::ArrowColumn;
 use crate::cells::{check_layout, slice};
 use crate::objects::MissingCells;
-use crate::{raise, Codes, Integers};
+use crate::{raise, Codes, Floats, Integers};
 use numpy::ndarray::Ix1;
-use numpy::{IntoPyArray, PyArray1, PyReadonlyArray, PyReadonlyArray1};
+use numpy::{
+    IntoPyArray, PyArray1, PyReadonlyArray, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods,
+};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyString;
@@ -181,6 +183,44 @@ pub fn map_codes<'py>(
 ) -> PyResult<Codes<'py>> {
     let (codes, to) = (slice(&codes)?, slice(&to)?);
     Ok(py.detach(|| labels::map_codes(codes, to)).into_pyarray(py))
+}
+
+/// The distinct values in order, and the position of every number among them, -1 for NaN; None if there are too many.
+#[pyfunction]
+pub fn few_values<'py>(
+    py: Python<'py>,
+    x: PyReadonlyArray1<'py, f64>,
+    most: usize,
+) -> PyResult<Option<(Floats<'py>, Codes<'py>)>> {
+    let x = slice(&x)?;
+    let found = py.detach(|| sunrise_core::few_values::few_values(x, most));
+    Ok(found.map(|(values, codes)| (values.into_pyarray(py), codes.into_pyarray(py))))
+}
+
+/// The number of edges, in ascending order, that are not above each number; -1 for NaN.
+#[pyfunction]
+pub fn bins<'py>(
+    py: Python<'py>,
+    x: PyReadonlyArray1<'py, f64>,
+    edges: PyReadonlyArray1<'py, f64>,
+) -> PyResult<Codes<'py>> {
+    let (x, edges) = (slice(&x)?, slice(&edges)?);
+    Ok(py.detach(|| labels::bins(x, edges)).into_pyarray(py))
+}
+
+/// Looks every pair of codes up in `to`, which has a row for each of the first codes; -1 if one of them is -1.
+#[pyfunction]
+pub fn map_pairs<'py>(
+    py: Python<'py>,
+    first: PyReadonlyArray1<'py, i32>,
+    second: PyReadonlyArray1<'py, i32>,
+    to: PyReadonlyArray2<'py, i32>,
+    threads: usize,
+) -> PyResult<Codes<'py>> {
+    let width = to.shape()[1];
+    let (first, second, to) = (slice(&first)?, slice(&second)?, slice(&to)?);
+    let codes = py.detach(|| labels::map_pairs(first, second, to, width, threads)).map_err(raise)?;
+    Ok(codes.into_pyarray(py))
 }
 
 /// The cells of the given rows as floats; NaN is missing.

@@ -85,7 +85,8 @@ impl KernelSums {
 
 /// The log densities of columns by class: sums of kernels, and the vectors that mix them.
 ///
-/// `common`, `log_width` have a number for each column and sum, `prior`, `total` for each column and class.
+/// `common`, `log_width` have a number for each column and sum, `prior`, `total` for each column and class. `step` is
+/// the distance between the nodes of each column, 0 if its points are the cells themselves.
 #[pyclass(frozen, module = "sunrise._native")]
 pub struct KernelDensities(Densities);
 
@@ -98,6 +99,7 @@ impl KernelDensities {
 #[pymethods]
 impl KernelDensities {
     #[new]
+    #[allow(clippy::too_many_arguments)]
     fn new<'py>(
         sums: &KernelSums,
         folds: Folds,
@@ -105,6 +107,7 @@ impl KernelDensities {
         prior: PyReadonlyArray1<'py, f64>,
         total: PyReadonlyArray1<'py, f64>,
         log_width: PyReadonlyArray1<'py, f64>,
+        step: PyReadonlyArray1<'py, f64>,
         classes: usize,
     ) -> PyResult<Self> {
         let mixture = Mixture {
@@ -112,6 +115,7 @@ impl KernelDensities {
             prior: slice(&prior)?.to_vec(),
             total: slice(&total)?.to_vec(),
             log_width: slice(&log_width)?.to_vec(),
+            step: slice(&step)?.to_vec(),
             classes,
         };
         let sums = sums.0.clone();

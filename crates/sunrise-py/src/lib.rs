@@ -13,6 +13,7 @@ mod curves;
 mod density;
 mod log_odds;
 mod objects;
+mod products;
 mod score;
 mod text;
 mod weights;
@@ -96,7 +97,10 @@ fn _native(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(columns::summary, m)?)?;
     m.add_function(wrap_pyfunction!(columns::encode_column, m)?)?;
     m.add_function(wrap_pyfunction!(columns::encode_objects, m)?)?;
+    m.add_function(wrap_pyfunction!(columns::few_values, m)?)?;
     m.add_function(wrap_pyfunction!(columns::map_codes, m)?)?;
+    m.add_function(wrap_pyfunction!(columns::map_pairs, m)?)?;
+    m.add_function(wrap_pyfunction!(columns::bins, m)?)?;
     m.add_function(wrap_pyfunction!(columns::take_numbers, m)?)?;
     m.add_class::<accumulate::MomentSums>()?;
     m.add_class::<accumulate::LevelCounts>()?;
@@ -130,7 +134,14 @@ fn _native(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(calibration::leave_one_out_scores, m)?)?;
     m.add_function(wrap_pyfunction!(calibration::log_loss, m)?)?;
     m.add_function(wrap_pyfunction!(calibration::log_loss_hessian, m)?)?;
+    m.add_function(wrap_pyfunction!(calibration::calibration_scores, m)?)?;
     m.add_function(wrap_pyfunction!(calibration::row_losses, m)?)?;
     m.add_function(wrap_pyfunction!(calibration::pair_slopes, m)?)?;
+    m.add_function(wrap_pyfunction!(calibration::pair_lifts, m)?)?;
+    m.add_function(wrap_pyfunction!(calibration::level_differences, m)?)?;
+    m.add_function(wrap_pyfunction!(calibration::solve_positive, m)?)?;
+    m.add_function(wrap_pyfunction!(products::accumulate_products, m)?)?;
+    m.add_function(wrap_pyfunction!(products::squared_distances, m)?)?;
+    m.add_function(wrap_pyfunction!(products::distances_from_two, m)?)?;
     Ok(())
 }

@@ -131,6 +131,20 @@ impl Words {
         Ok(words?.into_pyarray(py))
     }
 
+    /// Number of words of every n-gram, or of characters unless they are `words`.
+    fn n_items<'py>(&self, py: Python<'py>, words: bool) -> Bound<'py, PyArray1<u32>> {
+        py.detach(|| self.0.n_items(words)).into_pyarray(py)
+    }
+
+    /// Some of the words, in the same order.
+    fn select(&self, py: Python<'_>, keep: PyReadonlyArray1<'_, bool>) -> PyResult<Words> {
+        let keep = slice(&keep)?;
+        if keep.len() != self.0.len() {
+            return Err(PyValueError::new_err("the mask does not have one element for each word"));
+        }
+        Ok(Words(py.detach(|| self.0.select(keep))))
+    }
+
     /// The position of a word; -1 if it is not in the list.
     fn find(&self, word: Bound<'_, PyString>) -> PyResult<i64> {
         let held = utf8(word)?;

@@ -11,6 +11,7 @@ __all__ = [
     "FirstBatchWarning",
     "ImpossibleCellWarning",
     "ImpossibleRowWarning",
+    "InexactExportWarning",
     "LostPrecisionWarning",
     "NoColumnsWarning",
     "NoDensityWarning",
@@ -74,6 +75,13 @@ class ImpossibleRowWarning(UserWarning):
     """Rows have probability 0 under every class; their predicted probabilities are the class prior.
 
     Silence it with `warnings.filterwarnings("ignore", category=sunrise.ImpossibleRowWarning)`.
+    """
+
+
+class InexactExportWarning(UserWarning):
+    """An exported query or graph scores rows with missing cells in another way than the model.
+
+    Silence it with `warnings.filterwarnings("ignore", category=sunrise.InexactExportWarning)`.
     """
 
 

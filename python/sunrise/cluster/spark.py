@@ -10,12 +10,13 @@ from typing import Any
 
 from sunrise.cluster.row_groups import AddUpFiles, files_of, open_file, packed, row_groups, shared_out
 from sunrise.cluster.spark_jobs import draw_sample, one_error, quoted, total
+from sunrise.cluster.spark_sums import PUSH_DOWN, pushed_statistics
 from sunrise.cluster.tasks import RESULT, AddUp, Columns, Predict
 from sunrise.data.errors import closest
 from sunrise.model.schema import Schema
 from sunrise.statistics.model import Stats
 from sunrise.store.accumulator import Accumulator
-from sunrise.streams.partitioned import Partitioned
+from sunrise.streams.partitioned import NOT_ON_CLUSTERS, Partitioned
 from sunrise.streams.sample import ContentSample
 from sunrise.streams.source import FINDERS, Source
 
@@ -27,8 +28,10 @@ class SparkFrame(Partitioned):
 
     kind = "Spark DataFrame"
 
-    def __init__(self, frame: Any) -> None:
-        self._frame = frame
+    def __init__(self, frame: Any, push_down: bool | str = "auto") -> None:
+        if not any(push_down is choice or push_down == choice for choice in PUSH_DOWN):
+            raise ValueError(f'push_down is {push_down!r}; it must be "auto", True or False.')
+        self._frame, self._push_down = frame, push_down
 
     def empty_table(self) -> Any:
         """Return an Arrow table without rows that has the columns of the DataFrame and their types."""
@@ -42,11 +45,37 @@ class SparkFrame(Partitioned):
             n_rows = self._frame.count()
         return draw_sample(most, Columns(label, weight), n_rows, lambda task: _total(self._frame, task))
 
-    def statistics(self, schema: Schema, label: str, weight: str | None) -> Stats | None:
-        """Return the statistics of all rows."""
+    def statistics(
+        self, schema: Schema, label: str, weight: str | None, first: Stats | None = None
+    ) -> Stats | None:
+        """Return the statistics of all rows, by SQL if that is faster."""
         needed = _needed(schema, label, weight)
         frame = self._frame.select(*(quoted(name) for name in self._frame.columns if name in needed))
-        return _statistics(_total(frame, AddUp(Columns(label, weight), Accumulator(schema).to_bytes())))
+
+        def by_tasks(schema: Schema) -> Stats | None:
+            return _statistics(_total(frame, AddUp(Columns(label, weight), Accumulator(schema).to_bytes())))
+
+        pushed = pushed_statistics(frame, schema, (label, weight), first, self._push_down, by_tasks)
+        return by_tasks(schema) if pushed is None else pushed
+
+    def predictions(self, model: Any, output: str, names: list[str]) -> Any:
+        """Return a DataFrame with the columns of this one and predictions."""
+        from pyspark.sql import functions as sql
+
+        if output == "log_proba":
+            raise TypeError("as_frame=True is not available for log probabilities of a DataFrame of Spark.")
+        if output == "predict":
+            return predict(model, self._frame, probabilities=False, prediction=names[0])
+        label, array = "sunrise: prediction", "sunrise: probabilities"
+        if taken := [name for name in names if name in self._frame.columns]:
+            raise ValueError(
+                f"The DataFrame has a column {taken[0]!r}, the name of a class. Rename it, or use "
+                "sunrise.spark.predict."
+            )
+        found = predict(model, self._frame, prediction=label, probability=array)
+        cells = [sql.col(quoted(array))[k] for k in range(len(names))]
+        columns = [cell.alias(name) for cell, name in zip(cells, names, strict=True)]
+        return found.select(*map(quoted, self._frame.columns), *columns)
 
 
 class SparkFiles(Partitioned):
@@ -74,12 +103,18 @@ class SparkFiles(Partitioned):
             most, Columns(label, weight), self._n_rows, lambda task: self._total_of_files(task, None)
         )
 
-    def statistics(self, schema: Schema, label: str, weight: str | None) -> Stats | None:
+    def statistics(
+        self, schema: Schema, label: str, weight: str | None, first: Stats | None = None
+    ) -> Stats | None:
         """Return the statistics of all rows."""
         needed = _needed(schema, label, weight)
         names = tuple(name for name in self._schema.names if name in needed)
         task = AddUp(Columns(label, weight), Accumulator(schema).to_bytes())
         return _statistics(self._total_of_files(task, names))
+
+    def predictions(self, model: Any, output: str, names: list[str]) -> Any:
+        """Raise TypeError: files have no rows on the cluster before they are read."""
+        raise TypeError("Predict the DataFrame of the files: spark.read.parquet(...).")
 
     def _total_of_files(self, task: AddUp, columns: tuple[str, ...] | None) -> Any:
         if not self._n_tasks:
@@ -101,7 +136,14 @@ def _statistics(sum_of_all: Accumulator | None) -> Stats | None:
     return None if sum_of_all is None else sum_of_all.stats
 
 
-def fit(model: Any, frame: Any, y: str, sample_weight: str | None = None) -> Any:
+def fit(
+    model: Any,
+    frame: Any,
+    y: str,
+    sample_weight: str | None = None,
+    *,
+    push_down: bool | str = "auto",
+) -> Any:
     """Fit a model to a Spark DataFrame, and return it; the same as `model.fit(frame, y, sample_weight)`.
 
     Parameters
@@ -114,10 +156,15 @@ def fit(model: Any, frame: Any, y: str, sample_weight: str | None = None) -> Any
         Name of the column with the labels.
     sample_weight : str, default=None
         Name of the column with the weights of the rows.
+    push_down : {"auto", True, False}
+        True lets Spark add up the columns whose statistics are sums (Gaussian, log-normal, gamma, Bernoulli and others)
+        in SQL. False sends all rows to tasks in Python. "auto" uses SQL if all columns are sums, there are at least 50
+        million cells, and the DataFrame reads stored or cached rows, because SQL reads it several times. The logger
+        "sunrise" tells the decision (level INFO).
     """
-    if (source := _spark_frame(frame)) is None:
+    if _spark_frame(frame) is None:
         raise TypeError(f"frame is of type {type(frame).__name__}; pass a DataFrame of Spark.")
-    return _reader(model).fit(source, y, sample_weight)
+    return _reader(model).fit(SparkFrame(frame, push_down), y, sample_weight)
 
 
 def fit_files(
@@ -159,10 +206,7 @@ def fit_files(
 def _reader(model: Any) -> Any:
     """Return the model; raise TypeError if it cannot be fitted on a cluster."""
     if not getattr(model, "_reads_sources", False):
-        raise TypeError(
-            f"{type(model).__name__} cannot be fitted on a cluster. Use NaiveBayes, for example "
-            "NaiveBayes('gaussian') in place of GaussianNB()."
-        )
+        raise TypeError(f"{type(model).__name__} {NOT_ON_CLUSTERS}")
     return model
 
 

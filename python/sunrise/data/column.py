@@ -85,10 +85,20 @@ class Column:
         """Count the words of the cells. Counts with the vocabulary of this column are cached."""
         counts = self._word_counts.get(counter)
         if counts is None or (vocabulary is not None and vocabulary is not counts.vocabulary):
-            counts = self._count_words(counter, vocabulary, n_jobs)
-            if vocabulary is None:
-                self._word_counts[counter] = counts
+            if vocabulary is not None:
+                return self._count_words(counter, vocabulary, n_jobs)
+            longer = (counter.shorten(counts, other) for other, counts in self._word_counts.items())
+            counts = next((found for found in longer if found is not None), None)
+            if counts is None:
+                counts = self._count_words(counter, None, n_jobs)
+            self._word_counts[counter] = counts
         return counts
+
+    def keep_counts(self, counter: Any) -> None:
+        """Drop cached counts of all counters but one, to save memory."""
+        for other in list(self._word_counts):
+            if other != counter:
+                del self._word_counts[other]
 
     def _count_words(self, counter: Any, vocabulary: Any, n_jobs: int | None) -> Any:
         if self.texts is not None:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from sunrise import _native
 from sunrise._common.arrays import Codes, Floats, Integers
 from sunrise.data.blocks import Batch, Block
+from sunrise.engines.array_loss import curvature, log_normalise, loss, mean_log_loss, row_losses
 from sunrise.engines.array_words import (
     documents,
     membership,
@@ -26,15 +27,26 @@ from sunrise.engines.array_words import (
 from sunrise.forms.base import Form
 from sunrise.forms.removal import Removal
 from sunrise.numerics.polya import counts_of_counts
-from sunrise.numerics.special import log_sum_exp
 from sunrise.statistics.counts import Counts
 from sunrise.statistics.empirical import Values
 from sunrise.statistics.moments import Moments
+from sunrise.statistics.products import Products
 from sunrise.statistics.sums import Sums
 from sunrise.statistics.support import Support
-from sunrise.statistics.terms import COUNT, LEVEL, VALUE, X2, Term, X
+from sunrise.statistics.terms import COUNT, LEVEL, PRODUCT, VALUE, X2, Term, X
 
-__all__ = ["documents", "odds", "odds_left_out", "odds_left_out_bands", "word_weights"]
+__all__ = [
+    "curvature",
+    "documents",
+    "log_normalise",
+    "loss",
+    "mean_log_loss",
+    "odds",
+    "odds_left_out",
+    "odds_left_out_bands",
+    "row_losses",
+    "word_weights",
+]
 
 
 def read(block: Block, support: Support, rows: Any = slice(None)) -> Floats:
@@ -77,7 +89,7 @@ def accumulate(
     weight: Floats | None,
     n_classes: int,
     threads: int,
-) -> Sums | Moments | Counts | Values:
+) -> Sums | Moments | Counts | Values | Products:
     """Return the sums of the terms of the cells, per class and column."""
     if VALUE in terms:
         rows = np.flatnonzero((codes >= 0) & (True if weight is None else weight > 0))
@@ -90,6 +102,8 @@ def accumulate(
         return _count_levels(x, member)
     if COUNT in terms:
         return counts_of_counts(x, member)
+    if PRODUCT in terms:
+        return Products.of(x, codes[present], member.sum(axis=0), n_classes)
     observed = ~np.isnan(x)
     rows, weights = (member > 0).astype(np.int64) @ observed.astype(np.int64), member @ observed
     if X2 not in terms:
@@ -134,12 +148,11 @@ def sum_cells(block: Block, support: Support, form: Form, n_classes: int, rows: 
     """Return the sum of the cell scores of some rows (default: all), rows x classes."""
     rows = np.arange(block.shape[0]) if rows is None else rows
     total = np.empty((len(rows), n_classes))
-    step = max(1, PIECE // max(1, block.shape[1] * n_classes))
-    for start in range(0, len(rows), step):
-        piece = rows[start : start + step]
+    for here in pieces(block, n_classes, len(rows)):
+        piece = rows[here]
         x = read(block, support, piece)
         try:
-            total[start : start + step] = form.cells(x).sum(axis=2)
+            total[here] = form.cells(x).sum(axis=2)
         except _native.CellError as error:  # the error has the position in the piece
             why, row, column, value = error.args
             raise _native.CellError(why, int(piece[row]), column, value) from None
@@ -153,18 +166,6 @@ def forbid(score: Floats, impossible: Floats) -> Floats:
     them excludes the others.
     """
     return np.where(impossible > np.minimum(impossible.min(axis=1, keepdims=True), 0.0), -math.inf, score)
-
-
-def log_normalise(score: Floats, fallback: Floats, output: str) -> tuple[Floats, int]:
-    """Return (log-)probabilities from joint log scores, and the number of impossible rows, which get `fallback`."""
-    if output == "joint":
-        return score, 0
-    impossible = np.all(np.isneginf(score), axis=1, keepdims=True)
-    score = np.where(impossible, fallback, score)
-    # Subtracting the largest score first keeps the precision of probabilities close to 1.
-    score = score - score.max(axis=1, keepdims=True)
-    log_proba = score - log_sum_exp(score, axis=1)[:, None]
-    return (np.exp(log_proba) if output == "proba" else log_proba), int(impossible.sum())
 
 
 def score(
@@ -214,57 +215,9 @@ def leave_one_out_scores(block: Block, support: Support, y: Codes, removal: Remo
     return np.concatenate([np.empty(0), *scores])
 
 
-def mean_log_loss(log_p: Floats, y: Codes, weight: Floats) -> float:
-    """Return the mean of -log P(y) over the rows; the weights have sum 1."""
-    return -float((weight * log_p[np.arange(len(y)), y]).sum())
-
-
-def loss(
-    cells: Floats, prior: Floats, y: Codes, weight: Floats, columns: Floats, offsets: Floats, threads: int
-) -> tuple[float, Floats, Floats]:
-    """Return the log loss and its gradients in the column weights and the class offsets.
-
-    `cells` are scores minus the score of the first class, rows x (classes - 1) x columns, flattened.
-    """
-    cells = cells.reshape(len(y), len(offsets) - 1, len(columns))
-    scores = prior + offsets
-    scores[:, 1:] += cells @ columns
-    log_p, _ = log_normalise(scores, prior[:1], "log_proba")
-    residual = (np.exp(log_p) - (np.arange(len(offsets)) == y[:, None])) * weight[:, None]
-    return (
-        mean_log_loss(log_p, y, weight),
-        np.einsum("icj,ic->j", cells, residual[:, 1:]),
-        residual.sum(axis=0),
-    )
-
-
-def row_losses(
-    cells: Floats, prior: Floats, y: Codes, weight: Floats, parameters: list[Floats], threads: int
-) -> Floats:
-    """Return the log loss of every row under several column weights, each followed by class offsets."""
-    n, n_classes = prior.shape
-    losses = np.empty((len(parameters), n))
-    for own, v in zip(losses, parameters, strict=True):
-        scores = prior + v[len(v) - n_classes :]
-        scores[:, 1:] += cells.reshape(n, n_classes - 1, -1) @ v[: len(v) - n_classes]
-        own[:] = -log_normalise(scores, prior[:1], "log_proba")[0][np.arange(n), y]
-    return losses
-
-
-def curvature(
-    cells: Floats, prior: Floats, y: Codes, weight: Floats, columns: Floats, offsets: Floats, threads: int
-) -> Floats:
-    """Return the Hessian of the log loss in column weights and class offsets together."""
-    n, n_classes = len(y), len(offsets)
-    features = np.zeros((n, n_classes, len(columns) + n_classes))
-    features[:, 1:, : len(columns)] = cells.reshape(n, n_classes - 1, len(columns))
-    features[:, :, len(columns) :] = np.eye(n_classes)
-    p, _ = log_normalise(prior + features @ np.concatenate([columns, offsets]), prior[:1], "proba")
-    mean = np.einsum("ic,icj->ij", p, features)
-    return np.asarray(np.einsum("i,ic,icj,ick->jk", weight, p, features, features) - (mean.T * weight) @ mean)
-
-
-def pieces(block: Block, n_classes: int = 1) -> list[slice]:
-    """Return slices of the rows of a block, each with at most PIECE cells x classes."""
+def pieces(block: Block, n_classes: int = 1, n_rows: int | None = None) -> list[slice]:
+    """Return slices of n rows of a block (default: all), each with at most PIECE cells x classes."""
     step = max(1, PIECE // max(1, block.shape[1] * n_classes))
-    return [slice(start, start + step) for start in range(0, block.shape[0], step)]
+    return [
+        slice(start, start + step) for start in range(0, block.shape[0] if n_rows is None else n_rows, step)
+    ]

@@ -103,34 +103,44 @@ def word_weights(
     penalty: float,
     tolerance: float,
     threads: int,
-) -> NDArray[np.float32]:
+) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
     """Return weights of words that minimise the log loss of documents on top of given scores, words x classes.
 
     With two classes there is one column, the score of the second class against the first. The loss is a sum over
     documents, plus (penalty / 2) |v|^2; the search ends when a step gains less than `tolerance` of the loss without
-    weights.
+    weights. The weights are sums of documents, v = Z' a: the search begins at the coefficients `start`, documents x
+    classes, and the second result has those of the weights.
     """
     from scipy.optimize import minimize  # importing it takes as long as importing all of this package
 
     matrix, is_own = block.matrix, np.arange(offsets.shape[1]) == y[:, None]
     transposed = matrix.T.tocsr()
 
-    def loss(v: Floats) -> tuple[float, Floats]:
-        own = matrix @ v.reshape(start.shape)
+    def log_probabilities(v: Floats) -> Floats:
+        own = matrix @ v.reshape(-1, start.shape[1])
         scores = offsets + (np.pad(own, ((0, 0), (1, 0))) if start.shape[1] == 1 else own)
         scores = scores - scores.max(axis=1, keepdims=True)
-        log_p = scores - np.log(np.exp(scores).sum(axis=1, keepdims=True))
-        slope = (
-            transposed @ (weight[:, None] * (np.exp(log_p) - is_own))[:, offsets.shape[1] - start.shape[1] :]
-        )
-        return float(0.5 * penalty * v @ v - weight @ log_p[is_own]), slope.ravel() + penalty * v
+        return np.asarray(scores - np.log(np.exp(scores).sum(axis=1, keepdims=True)))
 
-    first = max(loss(np.zeros(start.size))[0], 1e-300)
+    def residuals(log_p: Floats) -> Floats:
+        return np.asarray(
+            (weight[:, None] * (np.exp(log_p) - is_own))[:, offsets.shape[1] - start.shape[1] :]
+        )
+
+    def loss(v: Floats) -> tuple[float, Floats]:
+        log_p = log_probabilities(v)
+        slope = (transposed @ residuals(log_p)).ravel() + penalty * v
+        return float(0.5 * penalty * v @ v - weight @ log_p[is_own]), slope
+
+    begin = (transposed @ start).astype(np.float64).ravel()
+    first = max(loss(np.zeros_like(begin))[0], 1e-300)
     found = minimize(
         lambda v: tuple(part / first for part in loss(v)),
-        start.astype(np.float64).ravel(),
+        begin,
         jac=True,
         method="L-BFGS-B",
         options={"maxiter": 200, "ftol": tolerance, "gtol": 1e-12},
     )
-    return np.asarray(found.x.reshape(start.shape), np.float32)
+    # At the minimum the penalty balances the loss: penalty * v = -Z' residuals.
+    a = residuals(log_probabilities(found.x)) / -penalty
+    return found.x.reshape(-1, start.shape[1]).astype(np.float32), a.astype(np.float32)

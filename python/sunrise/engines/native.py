@@ -23,9 +23,10 @@ from sunrise.forms.removal import Removal
 from sunrise.statistics.counts import Counts, RowCounts
 from sunrise.statistics.empirical import Values
 from sunrise.statistics.moments import Moments
+from sunrise.statistics.products import Products
 from sunrise.statistics.sums import Sums
 from sunrise.statistics.support import COUNTS, REAL, Support
-from sunrise.statistics.terms import COUNT, LEVEL, VALUE, X2, Term, X
+from sunrise.statistics.terms import COUNT, LEVEL, PRODUCT, VALUE, X2, Term, X
 
 __all__ = ["documents", "odds", "odds_left_out", "odds_left_out_bands", "word_weights"]
 
@@ -33,8 +34,8 @@ totals = totals_of = _native.class_totals
 loss = _native.log_loss
 
 
-def curvature(cells: Floats, *rest: Any) -> Floats:
-    """Return the Hessian of the log loss in column weights and class offsets together."""
+def curvature(cells: list[Floats], *rest: Any) -> Floats:
+    """Return the Hessian of the log loss in column weights and class offsets together, by some of the rows."""
     flat = _native.log_loss_hessian(cells, *rest)
     size = math.isqrt(len(flat))
     lower = flat.reshape(size, size)
@@ -42,7 +43,7 @@ def curvature(cells: Floats, *rest: Any) -> Floats:
 
 
 def row_losses(
-    cells: Floats, prior: Floats, y: Codes, weight: Floats, parameters: list[Floats], threads: int
+    cells: list[Floats], prior: Floats, y: Codes, weight: Floats, parameters: list[Floats], threads: int
 ) -> Floats:
     """Return the log loss of every row under several column weights, each followed by class offsets."""
     return _native.row_losses(cells, prior, y, weight, parameters, threads).reshape(len(parameters), len(y))
@@ -126,13 +127,25 @@ def _values(
     return array.accumulate(block, (VALUE,), support, y, w, n_classes, threads)  # type: ignore[return-value]
 
 
+def _products(
+    block: Block, support: Support, y: Codes, w: Floats | None, n_classes: int, threads: int
+) -> Products:
+    """Return the sums of products of columns over the rows without a missing cell, per class."""
+    x = np.ascontiguousarray(array.numbers(block, support))
+    n = x.shape[1]
+    rows, weight, sums, squares = _native.accumulate_products(x, y, w, n_classes, threads)
+    shaped = sums.reshape(n_classes, n), squares.reshape(n_classes, n * n)
+    return Products(rows[:, None], weight[:, None], *shaped)
+
+
 #: The function that accumulates each combination of terms.
-_ACCUMULATORS: dict[tuple[Term, ...], Callable[..., Sums | Moments | Counts | Values]] = {
+_ACCUMULATORS: dict[tuple[Term, ...], Callable[..., Sums | Moments | Counts | Values | Products]] = {
     (X,): _sums,
     (X, X2): _moments,
     (LEVEL,): _counts,
     (COUNT,): _row_counts,
     (VALUE,): _values,
+    (PRODUCT,): _products,
 }
 
 
@@ -160,7 +173,7 @@ def accumulate(
     weight: Floats | None,
     n_classes: int,
     threads: int,
-) -> Sums | Moments | Counts | Values:
+) -> Sums | Moments | Counts | Values | Products:
     """Return the sums of the terms of the cells, per class and column."""
     accumulator = _ACCUMULATORS[terms]
     block, support = _derive(block, support)
@@ -246,7 +259,7 @@ def log_normalise(scores: Floats, fallback: Floats, output: Any) -> tuple[Floats
 
 def _is_scored_in_python(block: Block, form: Form) -> bool:
     """True if Rust has no scoring function for the form and layout; sparse cells then become dense."""
-    return form.kind == "pointwise" or (form.kind == "kernel" and block.kind == "sparse")
+    return form.kind in ("pointwise", "quadratic") or (form.kind == "kernel" and block.kind == "sparse")
 
 
 def _score(
@@ -311,7 +324,10 @@ def _score_by_matrix(
     values = np.empty((n, n_classes))
     _native.score(blocks, log_prior, fallback, values, "joint", threads)
     for block, support, form in pointwise:
-        values += array.sum_cells(block, support, form, n_classes)
+        if form.kind == "quadratic":
+            values += form.scores(array.numbers(block, support), threads)
+        else:
+            values += array.sum_cells(block, support, form, n_classes)
     if own_scores is not None:
         values = array.replace_scores(values, *own_scores)
     if forbidden is not None:

@@ -86,15 +86,16 @@ def word_weights(
     penalty: float,
     tolerance: float,
     threads: int,
-) -> NDArray[np.float32]:
+) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
     """Return weights of words that minimise the log loss of documents on top of given scores, words x classes.
 
     With two classes there is one column, the score of the second class against the first. The loss is a sum over
     documents, plus (penalty / 2) |v|^2; the search ends when a step gains less than `tolerance` of the loss without
-    weights.
+    weights. The weights are sums of documents, v = Z' a: the search begins at the coefficients `start`, documents x
+    classes, and the second result has those of the weights.
     """
     indptr, indices = block.indptr.astype(np.int64), block.indices.astype(np.int32, copy=False)
     data, offsets = block.data.astype(np.float32, copy=False), np.ascontiguousarray(offsets)
-    rest = np.ascontiguousarray(start), penalty, tolerance, 200, threads
-    v, _ = _native.fit_word_weights(indptr, indices, data, offsets, y, weight, *rest)
-    return v.reshape(start.shape)
+    rest = block.shape[1], np.ascontiguousarray(start), penalty, tolerance, 200, threads
+    v, a, _ = _native.fit_word_weights(indptr, indices, data, offsets, y, weight, *rest)
+    return v.reshape(block.shape[1], -1), a.reshape(start.shape)

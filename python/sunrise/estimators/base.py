@@ -6,7 +6,7 @@ both, and is rebuilt whenever one of them changes.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
@@ -214,6 +214,10 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
         """Read a table. With `fitting` its columns define the model; otherwise they must match the fitted ones."""
         return frame_of(X)
 
+    def _feature_reader(self, fitting: bool) -> Callable[[Frame], Frame]:
+        """Return a function that reads the features in a batch of a source, which has no labels and weights."""
+        return lambda table: table
+
     def _encode(self, X: Any) -> tuple[Batch, Frame]:
         """Return the rows encoded for scoring, and the table with its columns in the order of the model."""
         self._require_fitted()
@@ -235,7 +239,7 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
         if not (interactions := self._model.schema.interactions):
             return names
         shown = dict(zip(self._model.schema.names, names, strict=True))
-        return [*names, *(f"{shown[a]} × {shown[b]}" for a, b in (own.columns for own in interactions))]  # noqa: RUF001
+        return [*names, *(own.label([shown[name] for name in own.columns]) for own in interactions)]
 
     def _columns(self) -> list[str]:
         """Return the names of the model's columns for display: x0, x1, ... if the columns have no names."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from sunrise._common import labels
-from sunrise._common.arrays import Codes, Floats, Labels
+from sunrise._common.arrays import Codes, Floats, Labels, Positions
 from sunrise.data.blocks import Batch
 from sunrise.data.row_hash import mix
 from sunrise.estimators.base import Estimator
@@ -42,6 +43,7 @@ MOST_SCORES_OF_ROW = 1 << 13
 class CalibratingMixin(Estimator):
     """Calibration on training rows, and the score by folds."""
 
+    @abstractmethod
     def _first_statistics(
         self,
         settings: Settings,
@@ -50,7 +52,6 @@ class CalibratingMixin(Estimator):
         of_all_rows: Sequence[Choice] = (),
     ) -> tuple[Schema, Stats]:
         """Choose the families of the columns and accumulate the table."""
-        raise NotImplementedError
 
     def _recalibrate(self, settings: Settings, rows: TrainingRows, find_pairs: bool = False) -> None:
         """Calibrate the model on training rows, and store the score by folds as `loo_score_`.
@@ -79,13 +80,14 @@ class CalibratingMixin(Estimator):
 
         With `find_pairs` interactions are chosen again, by these rows.
         """
-        find_pairs = find_pairs and settings.interactions == "auto"
-        model, all_rows = self._model.uncalibrated, rows
+        find_pairs = find_pairs and settings.interactions in ("auto", "pairs")
+        model, all_rows, some = self._model.uncalibrated, rows, None
         model = model.columns_alone if find_pairs else model
         makes_choices = any(choice.scores for choice in model.schema.choices)
         if makes_choices or self._calibration_kind() is not None:
             n_scores = len(model.classes) * max(1, len(model.schema.used))
-            rows = _sample_rows(rows, max(FEWEST_SAMPLED, min(MOST_SAMPLED, MOST_SCORES // n_scores)))
+            some = _sample_rows(rows, max(FEWEST_SAMPLED, min(MOST_SAMPLED, MOST_SCORES // n_scores)))
+            rows = rows if some is None else rows.select_rows(some)
         accumulator = rows.accumulator
         batch, _ = encode_rows(rows.table, model)
         left_out = self._leave_one_out_rows(
@@ -106,7 +108,8 @@ class CalibratingMixin(Estimator):
         def learn_rest(k: int) -> Rest:
             return self._learn_rest(settings, rows, fold, k, hashes if find_pairs else None)
 
-        finder = pair_finder(rows, left_out, hashes, all_rows) if find_pairs else None
+        with_block = settings.interactions == "auto"
+        finder = pair_finder(all_rows, left_out, hashes, some, with_block) if find_pairs else None
         try:
             return calibrate(left_out, kind, fold, learn_rest, finder)
         except _RestError:  # the rows of the other folds cannot be fitted, for example without smoothing
@@ -145,7 +148,8 @@ class CalibratingMixin(Estimator):
         held_out = HeldOut(model, of_held.batch, of_held.y, of_held.weight, folds=((model, everywhere),))
         if hashes is None:
             return Rest(of_rest, held_out)
-        finder = pair_finder(rest, of_rest, hashes[outside], rest, (held, held_out))
+        with_block = settings.interactions == "auto"
+        finder = pair_finder(rest, of_rest, hashes[outside], None, with_block, (held, held_out))
         return Rest(of_rest, held_out, finder)
 
     def _resolved_kind(self, rows: LeaveOneOut, hashes: Any) -> str | None:
@@ -197,12 +201,10 @@ def _has_enough_rows(hashes: Any, y: Codes) -> bool:
     return bool(n_rows.sum() >= FEWEST_ROWS and np.sort(n_rows)[-2] >= FEWEST_ROWS_OF_CLASS)
 
 
-def _sample_rows(rows: TrainingRows, most: int) -> TrainingRows:
-    """Return all rows, or a fixed uniform sample of them."""
+def _sample_rows(rows: TrainingRows, most: int) -> Positions | None:
+    """Return the positions of a fixed uniform sample of the rows; None for all rows."""
     n = rows.table.n_rows
-    if n <= most:
-        return rows
-    return rows.select_rows(np.sort(np.random.default_rng(0).choice(n, most, replace=False)))
+    return None if n <= most else np.sort(np.random.default_rng(0).choice(n, most, replace=False))
 
 
 class _RestError(Exception):

@@ -38,10 +38,9 @@ from sunrise.model.schema import Schema
 from sunrise.model.settings import Settings
 from sunrise.selection.choose import choose_families, warn_without_columns
 from sunrise.selection.duplicates import ColumnSample, describe_new_pairs
-from sunrise.selection.pairs import given_interactions
+from sunrise.selection.given_interactions import given_interactions
 from sunrise.selection.rules import choose_for_sparse
 from sunrise.statistics.model import Stats
-from sunrise.streams.source import source_of
 
 #: From this number of rows on, level codes are not kept after they are counted.
 LARGE = 1 << 17
@@ -52,8 +51,6 @@ class LearningMixin(AlgebraMixin, SourceMixin, CalibratingMixin):
 
     em_: Em
     verbose: bool
-    #: True if X may be a source of batches: files, readers, iterators of frames.
-    _reads_sources: ClassVar[bool] = True
     #: True if columns of numbers may be derived from cells that are not numbers yet.
     _derives_columns: ClassVar[bool] = True
 
@@ -82,13 +79,14 @@ class LearningMixin(AlgebraMixin, SourceMixin, CalibratingMixin):
             For files: the state of the fit is saved here, and a call with the same arguments resumes a fit that was
             killed. The file is deleted when the fit has succeeded.
 
-        `NaiveBayes` also takes files and other sources of batches as X: a path, a glob such as "data/*.parquet", a
-        folder, a list of paths, `read_files(...)`, a pyarrow RecordBatchReader, or an iterator or list of frames. Then
-        y and sample_weight are names of columns.
+        X may also be a file or another source of batches: a path, a glob such as "data/*.parquet", a folder, a list of
+        paths, `read_files(...)`, a pyarrow RecordBatchReader, or an iterator or list of frames. Then y and
+        sample_weight are names of columns. `TextNB` reads the only column of text; the other single-family classes read
+        all columns, which must hold numbers.
         """
         with self._unchanged_on_failure():
-            settings = self._settings_for(X, y, sample_weight)
-            if self._reads_sources and (source := source_of(X)) is not None:
+            settings, X = self._settings_for(X, y, sample_weight)
+            if (source := self._source_for(X, y)) is not None:
                 with closing(source):
                     self._fit_source(settings, source, y, sample_weight, on_bad_rows, checkpoint)
                 return self
@@ -102,9 +100,9 @@ class LearningMixin(AlgebraMixin, SourceMixin, CalibratingMixin):
             warn_without_columns(self._model.schema, rows.table.n_rows)
         return self
 
-    def _settings_for(self, X: Any, y: Any, sample_weight: Any) -> Settings:
-        """Return the settings of a fit to these rows."""
-        return self._checked_settings()
+    def _settings_for(self, X: Any, y: Any, sample_weight: Any) -> tuple[Settings, Any]:
+        """Return the settings of a fit to these rows, and the rows."""
+        return self._checked_settings(), X
 
     def _fit_rows(
         self,
@@ -183,7 +181,7 @@ class LearningMixin(AlgebraMixin, SourceMixin, CalibratingMixin):
         array(['a', 'b', 'c'], dtype='<U1')
         """
         with self._unchanged_on_failure():
-            if self._reads_sources and (source := source_of(X)) is not None:
+            if (source := self._source_for(X, y)) is not None:
                 settings = self._checked_settings()
                 announced = self._announced_classes(classes, settings)
                 self._refuse_fixed_parameters()

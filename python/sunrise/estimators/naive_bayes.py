@@ -63,10 +63,12 @@ class NaiveBayes(
         with fewer than 30 different rows, with fewer than two classes of 5 different rows, or with more than 200
         classes. None is plain naive Bayes. `fit` calibrates, and so do the first 1,000 rows of `partial_fit`. Later
         updates keep the previous calibration and mark it as stale; `recalibrate` fits it again.
-    interactions : "auto", list of pairs or None, default="auto"
-        Pairs of columns to score together, for what they say beyond each column alone. "auto" searches the pairs that
-        improve the leave-one-out scores clearly; it needs one weight for each column (`calibrate`). A list names pairs
-        of columns, or takes `interactions_` of another model, bins included. `interactions_` shows the pairs.
+    interactions : "auto", "pairs", list or None, default="auto"
+        Columns to score together, for what they say beyond each column alone. "auto" searches the pairs of columns that
+        improve the leave-one-out scores clearly, and scores all numeric columns together by one multivariate Student-t
+        (`Correlated`) if that improves them; "pairs" searches pairs only. Both need one weight for each column
+        (`calibrate`). A list names pairs, and at most one group of three or more numeric columns, or takes
+        `interactions_` of another model, bins and scales included. `interactions_` shows what was found.
     unlabelled : {"error", "em"}, default="error"
         Treatment of rows whose label is missing (None, NaN or a null) in `fit`: "error" raises a ValueError, "em" uses
         the rows for semi-supervised learning by the EM algorithm, which `em_` describes.
@@ -125,13 +127,14 @@ class NaiveBayes(
         "estimate": [StrOptions(set(ESTIMATES))],
         "unseen": [StrOptions({"reserve", "ignore", "error"})],
         "calibrate": [StrOptions({"auto", "temperature", "columns", "words"}), None],
-        "interactions": [StrOptions({"auto"}), list, tuple, None],
+        "interactions": [StrOptions({"auto", "pairs"}), list, tuple, None],
         **UNLABELLED,
         **COMMON,
     }
 
     interactions_ = FittedAttribute(
-        lambda self: self._model.schema.interactions, "The pairs of columns that are scored together."
+        lambda self: self._model.schema.interactions,
+        "Columns that are scored together.",
     )
     schema_ = FittedAttribute(lambda self: self._model.schema, "The columns of the model and their families.")
     class_count_ = FittedAttribute(lambda self: self._model.stats.weight, "Total weight of each class.")

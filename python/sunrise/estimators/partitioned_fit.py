@@ -6,10 +6,11 @@ from dataclasses import replace
 
 import numpy as np
 
+from sunrise._common.arrays import Labels
 from sunrise.data.align import align
 from sunrise.data.frame import Frame, frame_of
 from sunrise.data.labels import separate_labels
-from sunrise.estimators.stream import StreamMixin
+from sunrise.estimators.stream import StreamMixin, empty_table
 from sunrise.model.accumulate import RowAccumulator
 from sunrise.model.schema import Schema
 from sunrise.model.settings import Settings
@@ -39,19 +40,19 @@ class PartitionedMixin(StreamMixin):
             if weight not in columns.names:
                 raise ValueError(f"sample_weight is {weight!r}, but X has no column of this name.")
             columns = columns.without(weight)
-        score = None
+        score = first = None
         self.__dict__.pop("_decay", None)
         if self._has_choices(settings, columns):
             sample = source.content_sample(SAMPLED, label, weight)
             self._fit_rows(settings, self._kept_rows(settings, sample.finish()), find_duplicates=True)
             if sample.is_complete:
                 return
-            schema, score = self._model.schema, self.__dict__.get("loo_score_")
+            schema, score, first = self._model.schema, self.__dict__.get("loo_score_"), self.stats_
         else:
             schema = _given_schema(who, settings, columns, label)
             for name in ("_fixed", "_kept", "_given_schema", "_model", "selected_", "em_"):
                 self.__dict__.pop(name, None)
-        stats = source.statistics(schema, label, weight)
+        stats = source.statistics(schema, label, weight, first)
         if stats is None:
             raise ValueError(f"The {source.kind} has no rows with a positive weight.")
         self._name_columns(schema)
@@ -63,6 +64,36 @@ class PartitionedMixin(StreamMixin):
             self._set_calibration(replace(calibration, stale=False, total_weight=all_rows))
         if score is not None:
             self.__dict__["loo_score_"] = score
+
+    def _add_partitioned(
+        self,
+        settings: Settings,
+        source: Partitioned,
+        label: str,
+        weight: str | None,
+        announced: Labels | None,
+    ) -> None:
+        """Add all rows of a source to the model; a new model is fitted to them."""
+        if "_model" not in self.__dict__ and "_given_schema" not in self.__dict__:
+            self._fit_partitioned(settings, source, label, weight)
+            self._refuse_unannounced(self.stats_.classes, announced)
+            if announced is not None:
+                calibration = self._model.calibration
+                self._set_state(settings, self._model.schema, self.stats_, announced)
+                self._set_calibration(calibration)
+            return
+        if "_kept" in self.__dict__:  # the rows so far decide, because those of a cluster are not kept
+            self._decide(settings, self._kept_rows(settings, self._kept), announced)
+        schema, previous = self.__dict__.get("_given_schema"), None
+        if schema is None:
+            schema, previous = self._current_state(settings)
+        stats = source.statistics(schema, label, weight, previous)
+        if stats is None:
+            raise ValueError(f"The {source.kind} has no rows with a positive weight.")
+        self._refuse_unannounced(stats.classes, announced)
+        stats = stats if previous is None else previous + stats
+        latest = empty_table(schema.names, schema.choices)
+        self._set_woken_state(settings, schema, stats, latest, announced)
 
 
 def _given_schema(who: str, settings: Settings, columns: Frame, label: str) -> Schema:

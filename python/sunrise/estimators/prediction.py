@@ -33,7 +33,12 @@ from sunrise.inference.quality import Quality
 from sunrise.model.encode_rows import count_unusable, encode_rows
 from sunrise.model.fitted import FittedModel
 from sunrise.model.score import score_rows
-from sunrise.streams.lazy_predictions import labelled_batches, lazy_predictions, score_source
+from sunrise.streams.lazy_predictions import (
+    labelled_batches,
+    lazy_predictions,
+    predictions_by_sql,
+    score_source,
+)
 from sunrise.streams.partitioned import Partitioned
 from sunrise.streams.relation import Relation
 from sunrise.streams.source import Source, source_of
@@ -51,9 +56,10 @@ class PredictionMixin(ClassifierMixin, Estimator):  # type: ignore[misc]
     def predict(self, X: Any, as_frame: bool = False, *, to: Any = None) -> Any:
         """Return the most probable class of every row; of equally probable classes, the first in `classes_`.
 
-        With `as_frame=True` the result is a frame of the same library as X. If X is a path, a glob or another source of
-        batches, `to` is the file (Parquet, Arrow, CSV, TSV or JSON lines) to which the classes are written, batch by
-        batch; the result is the number of rows.
+        With `as_frame=True` the result is a frame of the same library as X; for a lazy table it is lazy, too, and of a
+        DuckDB relation, an Ibis table or a Spark DataFrame it has the columns of X beside the predictions. If X is a
+        path, a glob or another source of batches, `to` is the file (Parquet, Arrow, CSV, TSV or JSON lines) to which
+        the classes are written, batch by batch; the result is the number of rows.
         """
         if to is not None or (self._reads_sources and _is_written(X)):
             return predict_to_file(self, X, to, None)
@@ -95,9 +101,15 @@ class PredictionMixin(ClassifierMixin, Estimator):  # type: ignore[misc]
 
     def _lazy_frame(self, X: Any, output: str) -> Any:
         """Return the predictions of a lazy table as a lazy table of the same kind; None for other tables."""
-        if not getattr(self, "_reads_sources", False) or lazy_kind_of(X) is None:
+        if not self._reads_sources:
+            return None
+        kind = lazy_kind_of(X)
+        source = source_of(X) if kind is None and type(X).__module__.startswith("pyspark.") else None
+        if kind is None and not isinstance(source, Partitioned):
             return None
         self._require_fitted()
+        if kind != "polars":
+            return self._predictions_beside(X, output, source)
         if output == "predict":
             name = self._model.schema.label
             return lazy_predictions(
@@ -108,6 +120,32 @@ class PredictionMixin(ClassifierMixin, Estimator):  # type: ignore[misc]
             return self._class_columns(table, output, True)
 
         return lazy_predictions(X, columns_of, dict.fromkeys(self.classes_.tolist(), np.zeros(1)))
+
+    def _predictions_beside(self, X: Any, output: str, source: Any) -> Any:
+        """Return a lazy table with the columns of X and predictions; rows of SQL have no order to match them by."""
+        names = [str(c) for c in self.classes_.tolist()]
+        label = str(self._model.schema.label or "class")
+        n, given = len(names), set(X.columns)
+        positions = {
+            "predict": range(1),
+            "proba": range(1, 1 + n),
+            "log_proba": range(1 + n, 1 + 2 * n),
+        }
+        if output not in positions:
+            raise TypeError(
+                f"as_frame=True is not available for joint scores of a {type(X).__name__}. Leave it out, or use "
+                "predict_log_proba."
+            )
+        if output == "predict":
+            names = [f"predicted {label}" if label in given else label]
+        if isinstance(source, Partitioned):
+            return source.predictions(self, output, names)
+
+        def query(dialect: str, table: str, keep: list[str]) -> str:
+            text: str = self.to_sql(dialect, table, keep=keep)
+            return text
+
+        return predictions_by_sql(X, query, positions[output], names)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the accuracy on rows X with labels y, which may be all labels that `fit` takes.
@@ -143,9 +181,10 @@ class PredictionMixin(ClassifierMixin, Estimator):  # type: ignore[misc]
 
     def _labelled_rows(self, X: Any, y: Any, sample_weight: Any) -> Iterator[tuple[Batch, Positions, Floats]]:
         """Return encoded rows, the positions of their labels in `classes_` (-1: unknown) and weights, in batches."""
-        if (source := self._source(X)) is not None:
+        if (source := self._source(X, y)) is not None:
+            features = self._feature_reader(fitting=False)
             for table, labels_of_batch, weight in labelled_batches(source, y, sample_weight):
-                yield self._labelled_batch(table, labels_of_batch, weight)
+                yield self._labelled_batch(features(table), labels_of_batch, weight)
         else:
             yield self._labelled_batch(X, y, sample_weight)
 
@@ -170,9 +209,9 @@ class PredictionMixin(ClassifierMixin, Estimator):  # type: ignore[misc]
             return score_source(lambda table: self._score(table, output), source)
         return self._scored(self._encode(X)[0] if batch is None else batch, output, self._model)
 
-    def _source(self, X: Any) -> Source | None:
+    def _source(self, X: Any, y: Any = None) -> Source | None:
         """Return the source of batches that X stands for; None for a table, and for the rows of a cluster."""
-        source = source_of(X) if getattr(self, "_reads_sources", False) else None
+        source = source_of(X) if self._reads_sources or isinstance(y, str) else None
         return None if isinstance(source, Partitioned) else source
 
     def _scored(self, batch: Batch, output: str | None, model: FittedModel) -> NDArray[Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from numbers import Real
 from typing import Any, ClassVar, Self
 
@@ -41,6 +42,8 @@ class SingleFamilyEstimator(NaiveBayes):
 
     def _read_table(self, X: Any, fitting: bool) -> Frame:
         """Read a table of numbers; scikit-learn validates the names and the number of columns."""
+        if isinstance(X, Frame):  # a batch of a source
+            return X
         first = X[0] if isinstance(X, list) and X else X
         if isinstance(first, dict) and not hasattr(X, "shape"):  # sparse dok matrices are dicts
             refuse_dict(type(self).__name__, X)
@@ -58,6 +61,23 @@ class SingleFamilyEstimator(NaiveBayes):
         if table.n_rows == 0:
             refuse_no_rows(type(self).__name__, len(table.names))
         return table.named(attributes.get("feature_names_in_"))
+
+    def _feature_reader(self, fitting: bool) -> Callable[[Frame], Frame]:
+        """Return a function that checks that all columns of a batch hold numbers, and notes their names."""
+
+        def read(table: Frame) -> Frame:
+            for j, name in enumerate(table.names):
+                if (kind := table.raw(j).kind) not in ("number", "bool", "empty"):
+                    raise ValueError(
+                        f"column {name!r} holds cells of the kind {kind!r}, and {type(self).__name__} takes numbers. "
+                        "Name the columns to read, sunrise.read_files(paths, columns=[...]), or use NaiveBayes."
+                    )
+            if fitting:
+                self.__dict__["n_features_in_"] = len(table.names)
+                self.__dict__["feature_names_in_"] = np.array(table.names, dtype=object)
+            return table
+
+        return read
 
     def _whole_schema(self, settings: Settings, table: Frame) -> Schema:
         """Return a schema in which all columns form one block of the estimator's family."""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -30,14 +30,21 @@ from sunrise.model.settings import Settings
 from sunrise.streams.checkpoint import Checkpoint, State, digest_of
 from sunrise.streams.files import FileSource
 from sunrise.streams.lazy import LazyTable
-from sunrise.streams.partitioned import Partitioned
+from sunrise.streams.partitioned import NOT_ON_CLUSTERS, Partitioned
 from sunrise.streams.progress import Progress
 from sunrise.streams.sample import ContentSample
-from sunrise.streams.source import Piece, Source, n_rows_of
+from sunrise.streams.source import Piece, Source, n_rows_of, source_of
 
 
 class SourceMixin(PartitionedMixin, LazyMixin):
     """Fit to a source in one or two passes."""
+
+    #: True if X alone tells that it is a source; else X is one only if y is the name of a column.
+    _reads_sources: ClassVar[bool] = True
+
+    def _source_for(self, X: Any, y: Any) -> Source | None:
+        """Return the source of batches that X stands for; None for a table."""
+        return source_of(X) if self._reads_sources or isinstance(y, str) else None
 
     def _fit_source(
         self,
@@ -53,15 +60,17 @@ class SourceMixin(PartitionedMixin, LazyMixin):
         The first pass draws a sample, which decides families and calibration. The second pass adds up all rows. The
         first rows decide a source that can be read only once. If nothing is to be decided, there is one pass.
         """
-        if isinstance(source, LazyTable):
+        if isinstance(source, LazyTable) and self._reads_sources:
             batches = self._lazy_batches(settings, y, sample_weight)
             self._fit_lazy(settings, source, batches.label, batches.weight, batches.read_all)
             return
         if isinstance(source, Partitioned):
+            if not self._reads_sources:
+                raise TypeError(f"{type(self).__name__} {NOT_ON_CLUSTERS}")
             self._fit_partitioned(settings, source, _label(y), _name("sample_weight", sample_weight))
             return
         self._set_unfitted()
-        batches, source = self._open_source(settings, source, y, sample_weight, on_bad_rows)
+        batches, source = self._open_source(settings, source, y, sample_weight, on_bad_rows, fitting=True)
         saved = Checkpoint(_of_files(checkpoint, source), lambda: self._fingerprint(batches, source))
         state = saved.load()
         if isinstance(source, FileSource):
@@ -113,7 +122,7 @@ class SourceMixin(PartitionedMixin, LazyMixin):
     def _lazy_batches(self, settings: Settings, y: Any, sample_weight: Any) -> _Batches:
         """Return the reader of the batches of a lazy table, which may have only some of its columns."""
         weight, any_columns = _name("sample_weight", sample_weight), replace(settings, families="auto")
-        return _Batches(type(self).__name__, any_columns, _label(y), weight, None)
+        return _Batches(type(self).__name__, any_columns, _label(y), weight, None, lambda table: table)
 
     def _sampled(
         self, source: Source, found: Iterator[_Batch], label: str, saved: Checkpoint, state: State
@@ -162,7 +171,13 @@ class SourceMixin(PartitionedMixin, LazyMixin):
         return table
 
     def _open_source(
-        self, settings: Settings, source: Source, y: Any, sample_weight: Any, on_bad_rows: str | None
+        self,
+        settings: Settings,
+        source: Source,
+        y: Any,
+        sample_weight: Any,
+        on_bad_rows: str | None,
+        fitting: bool,
     ) -> tuple[_Batches, Source]:
         """Return the reader of the batches, and the source of the columns that are needed."""
         label, weight = _label(y), _name("sample_weight", sample_weight)
@@ -175,7 +190,8 @@ class SourceMixin(PartitionedMixin, LazyMixin):
             if not isinstance(source, FileSource):
                 raise ValueError("on_bad_rows= is for files. Leave it out.")
             source = source.with_bad_rows(on_bad_rows)
-        batches = _Batches(type(self).__name__, settings, label, weight, source.names)
+        features = self._feature_reader(fitting)
+        batches = _Batches(type(self).__name__, settings, label, weight, source.names, features)
         if source.names is not None:
             for argument, name in (("y", label), ("sample_weight", weight)):
                 if name is not None and name not in source.names:
@@ -210,11 +226,17 @@ class SourceMixin(PartitionedMixin, LazyMixin):
         self, settings: Settings, source: Source, y: Any, sample_weight: Any, announced: Labels | None
     ) -> None:
         """Add the batches of a source to the model, one after the other."""
-        if isinstance(source, LazyTable):
+        if isinstance(source, LazyTable) and self._reads_sources:
             lazy = self._lazy_batches(settings, y, sample_weight)
             self._add_lazy(settings, source, lazy.label, lazy.weight, lazy.read_all, announced)
             return
-        batches, source = self._open_source(settings, source, y, sample_weight, None)
+        if isinstance(source, Partitioned) and self._reads_sources:
+            self._add_partitioned(
+                settings, source, _label(y), _name("sample_weight", sample_weight), announced
+            )
+            return
+        is_first = "_model" not in self.__dict__
+        batches, source = self._open_source(settings, source, y, sample_weight, None, fitting=is_first)
         n_rows = 0
         with Progress("adding rows", source.n_bytes) as progress:
             for batch in batches.read_all(source.pieces()):
@@ -252,6 +274,8 @@ class _Batches(NamedTuple):
     weight: str | None
     #: Names of all columns, also of those that are not read; None if the batches have them.
     names: tuple[Any, ...] | None
+    #: Reads the features of a batch.
+    features: Callable[[Frame], Frame]
 
     def read_all(self, pieces: Iterator[Piece]) -> Iterator[_Batch]:
         """Read batches; those without a row of positive weight are left out."""
@@ -274,7 +298,7 @@ class _Batches(NamedTuple):
                 weight = np.zeros(table.n_rows)  # only the source as a whole needs a positive weight
             else:
                 weight = weights(weight, table.n_rows)
-            table = self._without_cells(table)
+            table = self.features(self._without_cells(table))
         return _Batch(piece, table, RowAccumulator(classes, codes, weight, self.settings.n_jobs, self.who))
 
     def _without_cells(self, table: Frame) -> Frame:
@@ -323,7 +347,11 @@ def _left_out(settings: Settings, names: Any) -> frozenset[Any]:
 
 def _used(source: Source, schema: Schema, batches: _Batches) -> Source:
     """Return the source of the columns that a model needs, its labels and weights."""
-    if source.names is None or (isinstance(source, FileSource) and source.on_bad_rows == "skip"):
+    if (
+        source.names is None
+        or not schema.is_named
+        or (isinstance(source, FileSource) and source.on_bad_rows == "skip")
+    ):
         return source  # a row is skipped for a bad cell of any column, in both passes
     needed = {*schema.inputs_of([*schema.used, *(schema.names[j] for j in schema.asleep)])}
     needed |= {batches.label, batches.weight}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sunrise.data.errors import refuse_path
+from sunrise.data.frame import frame_of
 from sunrise.streams.predictions import PredictionFile
 from sunrise.streams.progress import Progress
 from sunrise.streams.source import source_of
@@ -13,12 +13,6 @@ from sunrise.streams.source import source_of
 def predict_to_file(model: Any, X: Any, to: Any, output: str | None) -> int:
     """Write the classes of all rows of a source, and with "proba" their probabilities; return the number of rows."""
     model._require_fitted()
-    if not getattr(model, "_reads_sources", False):
-        if to is None:
-            return refuse_path("X", X)
-        raise ValueError(
-            f"{type(model).__name__} does not read files, so to= has no meaning. Use NaiveBayes."
-        )
     source = source_of(X)
     method = "predict" if output is None else "predict_proba"
     if source is None:
@@ -33,10 +27,10 @@ def predict_to_file(model: Any, X: Any, to: Any, output: str | None) -> int:
     if getattr(source, "on_bad_rows", "error") == "skip":
         raise ValueError('on_bad_rows="skip" would leave rows without a prediction. Use on_bad_rows="error".')
     schema = model._model.schema
-    if source.names is not None:
+    if source.names is not None and schema.is_named:
         used = {*schema.used, *schema.inputs_of(schema.used)}
         source = source.select([name for name in source.names if name in used])
-    classes = model.classes_
+    classes, features = model.classes_, model._feature_reader(fitting=False)
     label = "class" if schema.label is None else str(schema.label)
     columns = [str(c) for c in classes.tolist()] if output is not None else []
     if label in columns:
@@ -45,7 +39,10 @@ def predict_to_file(model: Any, X: Any, to: Any, output: str | None) -> int:
     with PredictionFile(to) as file, Progress("predicting", source.n_bytes) as progress:
         for piece in source.pieces():
             try:
-                values = model._score(piece.table, output)
+                rows = piece.table
+                if not model._reads_sources:
+                    rows = features(frame_of(rows).without(schema.label))
+                values = model._score(rows, output)
             except ValueError as error:
                 where = f"{piece.origin}, in the batch from row {piece.first_row:,} on"
                 raise ValueError(f"{where}: {error}") from error

@@ -8,6 +8,7 @@ reaches `LATEST` rows chooses for the last time, and the kept rows are dropped.
 from __future__ import annotations
 
 import copy
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -41,6 +42,7 @@ class StreamMixin(Estimator):
 
     _kept: KeptRows
 
+    @abstractmethod
     def _fit_rows(
         self,
         settings: Settings,
@@ -49,11 +51,10 @@ class StreamMixin(Estimator):
         find_duplicates: bool = False,
     ) -> None:
         """Fit the model to rows that have been read."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _current_state(self, settings: Settings) -> tuple[Schema, Stats]:
         """Return schema and statistics under `settings`."""
-        raise NotImplementedError
 
     # Adding and removing rows.
 

@@ -2,30 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 from numbers import Integral, Real
 from os import PathLike
 from typing import Any
 
-import numpy as np
-
+from sunrise.data.errors import listed
 from sunrise.data.frame import Frame, document_frame
-from sunrise.data.labels import encode_labels
-from sunrise.data.weights import weights
+from sunrise.estimators.auto_settings import AutoSettings
 from sunrise.estimators.constraints import COMMON, OWN, UNLABELLED, Interval, StrOptions, check_estimate
-from sunrise.estimators.naive_bayes import NaiveBayes
 from sunrise.families.base import ESTIMATES, FAMILIES, Family
 from sunrise.families.smoothing import Alpha
 from sunrise.families.text import MODELS, Text
-from sunrise.model.encode_rows import encode_rows
 from sunrise.model.settings import Settings
-from sunrise.selection.text_settings import (
-    CANDIDATES,
-    CHARACTERS,
-    MOST_SCORED,
-    calibrated_losses,
-    choose_settings,
-)
 from sunrise.text.counter import WordCounter
 from sunrise.text.texts import lines_of
 
@@ -37,10 +27,11 @@ _ESTIMATES = {
 }
 
 
-class TextNB(NaiveBayes):
+class TextNB(AutoSettings):
     """Naive Bayes for documents: takes strings and returns calibrated probabilities.
 
     X is a list, array, Series or Arrow column of strings, or the `pathlib.Path` of a file with one document per line.
+    If y is the name of a column, X is files or another source of rows with one column of text (see `fit`).
     None is a missing document, whose prediction is the class prior. New words may appear in any call of `partial_fit`,
     and `merge` matches words by name.
 
@@ -110,7 +101,7 @@ class TextNB(NaiveBayes):
     ['spam', 'ham']
     """
 
-    _reads_sources = False  # a file of lines and an iterator of documents are read by the counter of words
+    _reads_sources = False  # without a name as y, a path is a file of lines, and an iterator has documents
 
     _parameter_constraints: dict[str, Any] = {
         "model": [StrOptions(set(MODELS))],
@@ -192,59 +183,6 @@ class TextNB(NaiveBayes):
         self.verbose = verbose
         self.n_jobs = n_jobs
 
-    def _settings_for(self, X: Any, y: Any, sample_weight: Any) -> Settings:
-        """Return the settings of a fit to these documents; those that are "auto" are chosen first."""
-        wanted = [name for name in CANDIDATES if isinstance(v := getattr(self, name), str) and v == "auto"]
-        if not wanted:
-            return super()._settings_for(X, y, sample_weight)
-        self.__dict__["_choice"] = self._choose_settings(wanted, X, y, sample_weight)
-        try:
-            return self._checked_settings()
-        finally:
-            del self.__dict__["_choice"]
-
-    def _choose_settings(self, wanted: list[str], X: Any, y: Any, sample_weight: Any) -> dict[str, Any]:
-        """Return the settings that give the least leave-one-out log loss."""
-        if "alpha" in wanted and self.model == "dirichlet_multinomial":
-            raise ValueError("dirichlet_multinomial estimates its alphas from the data. Use alpha=None.")
-        if isinstance(y, str) or not (hasattr(X, "__len__") or isinstance(X, PathLike)):
-            raise ValueError(
-                'with "auto" settings documents are read several times: pass lists of documents and labels.'
-            )
-        candidates = dict(CANDIDATES)
-        if self.analyzer != "word":
-            candidates["ngram_range"] = CHARACTERS
-        table = self._read_table(X, fitting=True)
-        some = np.arange(table.n_rows)
-        if len(some) > MOST_SCORED:
-            some = np.sort(np.random.default_rng(0).choice(some, MOST_SCORED, replace=False))
-        sampled = table.select_rows(some)
-
-        def losses_of(settings: dict[str, Any]) -> Any:
-            params = {**self.get_params(), **settings, "calibrate": None, "unlabelled": "error"}
-            model = type(self)(**params).fit(X, y, sample_weight)
-            batch, _ = encode_rows(sampled, model._model)
-            classes, codes = encode_labels(type(self).__name__, y, table.n_rows)
-            w = weights(sample_weight, table.n_rows)
-            rows = codes[some], None if w is None else w[some]
-            return calibrated_losses(model._leave_one_out_rows(model._model, batch, classes, *rows))
-
-        return choose_settings(wanted, candidates, losses_of)[0]
-
-    def _resolved(self, name: str) -> Any:
-        """Return a setting; "auto" is the value that fit has chosen."""
-        value = getattr(self, name)
-        if not (isinstance(value, str) and value == "auto"):
-            return value
-        if (choice := self.__dict__.get("_choice")) is not None:
-            return choice[name]
-        if "_model" not in self.__dict__:
-            raise ValueError(f'{name}="auto" is chosen by fit. Call fit before partial_fit, or give a value.')
-        family: Any = self._model.schema.parts[0].family
-        if name == "alpha":
-            return family.model.alpha
-        return family.counter.ngram_range if name == "ngram_range" else getattr(family, name)
-
     @property
     def chosen_(self) -> dict[Any, Any]:
         """Settings that the data chose: `ngram_range`, `tf`, `length`, `idf` and `alpha` with "auto", and "words".
@@ -254,21 +192,24 @@ class TextNB(NaiveBayes):
         `alpha="evidence"`, the key ("text",) has the alpha.
         """
         chosen = super().chosen_
-        auto = [name for name in CANDIDATES if isinstance(v := getattr(self, name), str) and v == "auto"]
-        for name in auto:
+        for name in self._auto:
             value = self._resolved(name)
             chosen[name] = value.value if isinstance(value, Alpha) else value
         return chosen
 
-    def _settings(self) -> Settings:
-        counter = WordCounter(
+    def _counter(self, ngram_range: Any) -> WordCounter:
+        """Return a counter of n-grams for this `ngram_range`, (shortest, longest)."""
+        return WordCounter(
             analyzer=self.analyzer,
-            ngram_range=self._resolved("ngram_range"),
+            ngram_range=ngram_range,
             lowercase=self.lowercase,
             strip_accents=self.strip_accents,
             stop_words=None if self.stop_words is None else frozenset(self.stop_words),
             hash_bits=self.hash_bits,
         )
+
+    def _settings(self) -> Settings:
+        counter = self._counter(self._resolved("ngram_range"))
         family = Text(
             self._words_family(),
             self._resolved("tf"),
@@ -305,6 +246,8 @@ class TextNB(NaiveBayes):
 
     def _read_table(self, X: Any, fitting: bool) -> Frame:
         """Return the documents as a table with one column."""
+        if isinstance(X, Frame):  # a batch of a source, or documents that have been read
+            return X
         if isinstance(X, str | bytes):
             raise ValueError(
                 "X is a single string. Pass a list of documents, [X] for one document, or the pathlib.Path of a file."
@@ -322,6 +265,21 @@ class TextNB(NaiveBayes):
             X = list(X)
         return document_frame(X)
 
+    def _feature_reader(self, fitting: bool) -> Callable[[Frame], Frame]:
+        """Return a function that takes a batch of a file or lazy table and returns its column of text.
+
+        The first batch decides which column that is, see `_only_text`.
+        """
+        found: list[Any] = []
+
+        def read(table: Frame) -> Frame:
+            if not found:
+                found.append(_only_text(table))
+            column = table.raw(table.names.index(found[0]))
+            return Frame(("text",), table.n_rows, lambda j: replace(column, name="text"), is_named=False)
+
+        return read
+
     def sample(self, n: int = 1, y: Any = None, random_state: Any = None) -> Any:
         """Raise ValueError: the model knows which words documents have, not their order."""
         raise ValueError("no documents can be drawn: the model knows which words they have, not their order.")
@@ -336,3 +294,19 @@ class TextNB(NaiveBayes):
         tags.input_tags.sparse = False
         tags.input_tags.categorical = False
         return tags
+
+
+def _only_text(table: Frame) -> Any:
+    """Return the name of the column that holds the documents: the only column, or the only one of strings.
+
+    Raise ValueError if no column, or more than one, holds strings.
+    """
+    names = list(table.names)
+    texts = [name for j, name in enumerate(names) if table.raw(j).kind in ("level", "mixed")]
+    if len(names) == 1 or len(texts) == 1:
+        return names[0] if len(names) == 1 else texts[0]
+    found = "no column of text" if not texts else f"{len(texts)} columns of text ({listed(texts)})"
+    raise ValueError(
+        f"X has {found}, and TextNB reads one. Name the columns to read, with that of the labels: "
+        "sunrise.read_files(paths, columns=[...]); or use NaiveBayes for all of them."
+    )

@@ -8,7 +8,7 @@ import numpy as np
 
 from sunrise._common import labels
 from sunrise._common.arrays import Floats
-from sunrise.data.blocks import Batch
+from sunrise.data.blocks import Batch, WordsBlock
 from sunrise.data.column import Column
 from sunrise.estimators.base import Estimator
 from sunrise.families.capabilities import Documents
@@ -16,6 +16,7 @@ from sunrise.families.text_reader import count_words, scaled_counts
 from sunrise.inference.word_evidence import weights_of_one_word, word_scores
 from sunrise.model.score import block_scores, row_factors
 from sunrise.selection.mutual_information import word_information
+from sunrise.text.counter import Counted
 
 
 class WordEvidence(NamedTuple):
@@ -23,7 +24,8 @@ class WordEvidence(NamedTuple):
 
     `times` is the number of occurrences that `evidence` refers to; `documents` maps each class to the number of its
     training documents that contain the word. `learned` is the part of the evidence that weights of words have learned
-    beyond the counts (calibrate="words"); the rest is said by the counts.
+    beyond the counts (calibrate="words"); the rest, `counted`, is said by the counts. `first` is the evidence that the
+    first occurrence alone would have; the repeats of a word add less.
     """
 
     word: str
@@ -31,6 +33,28 @@ class WordEvidence(NamedTuple):
     times: int
     documents: dict[Any, int]
     learned: float = 0.0
+    first: float = 0.0
+
+    @property
+    def counted(self) -> float:
+        """The part of the evidence that is said by the counts."""
+        return self.evidence - self.learned
+
+
+class InformativeWord(NamedTuple):
+    """A word whose presence tells much about the class.
+
+    `bits` is the mutual information between its presence and the class. `label` is the class that one occurrence speaks
+    for most, by `evidence` in log-odds against all other classes; `learned` is the part of it that weights of words
+    have learned beyond the counts. `documents` maps each class to the number of its documents that contain the word.
+    """
+
+    word: str
+    bits: float
+    label: Any
+    evidence: float
+    learned: float
+    documents: dict[Any, int]
 
 
 class WordsMixin(Estimator):
@@ -56,14 +80,11 @@ class WordsMixin(Estimator):
         if speaking not in ("for", "against"):
             raise ValueError(f'speaking is {speaking!r}; it must be "for" or "against".')
         k = labels.place_of(label, self.classes_)
-        family: Any = self._model.parts[part].family
 
         def compared(weights: Floats) -> Floats:
             if against is not None:
                 return np.asarray(weights[k] - weights[labels.place_of(against, self.classes_)])
-            if family.model.name != "odds" and len(weights) > 1:
-                return np.asarray(weights[k] - np.delete(weights, k, axis=0).mean(axis=0))
-            return np.asarray(weights[k])
+            return self._against_all(part, weights, k)
 
         evidence = compared(weights_of_one_word(self._model.forms[part]))
         learned = None if (own := self._learned_weights(part)) is None else compared(own)
@@ -71,7 +92,7 @@ class WordsMixin(Estimator):
         strongest = np.argsort(-strength, kind="stable")[:top]
         return [
             self._word_evidence(
-                part, int(j), float(evidence[j]), 1, 0.0 if learned is None else float(learned[j])
+                part, int(j), float(evidence[j]), 1, 0.0 if learned is None else float(learned[j]), 1.0
             )
             for j in strongest
             if strength[j] > 0
@@ -96,6 +117,37 @@ class WordsMixin(Estimator):
         [('free', 2), ('lunch', 1)]
         """
         part = self._text_part(column)
+        counted, block, form, factor, score = self._read_document(text, part)
+        family: Any = self._model.parts[part].family
+        positive, negative = self._two_classes(score, of, against)
+        scores = word_scores(form, block, factor)
+        evidence, absent = np.split(scores[positive] - scores[negative], [-1])
+        learned = np.zeros(len(evidence))
+        if (own := self._learned_weights(part)) is not None:
+            learned = block.data * (own[positive] - own[negative])[block.indices] * factor
+        first = _share_of_first(family.tf, counted.data)
+        if form.kind != "linear":
+            once = weights_of_one_word(form)[:, block.indices] * factor
+            with np.errstate(divide="ignore", invalid="ignore"):
+                first = np.where(evidence == 0, 1.0, (once[positive] - once[negative]) / evidence)
+        strongest = np.argsort(-np.abs(evidence), kind="stable")[:top]
+        entries = [
+            self._word_evidence(
+                part,
+                int(block.indices[i]),
+                float(evidence[i]),
+                int(counted.data[i]),
+                float(learned[i]),
+                float(first[i]),
+            )
+            for i in strongest
+        ]
+        if getattr(form, "base", None) is not None:
+            entries.append(WordEvidence("", float(absent[0]), 0, {}))
+        return entries
+
+    def _read_document(self, text: str, part: int) -> tuple[Counted, WordsBlock, Any, float, Floats]:
+        """Return the counted and the scaled words of a document, the form, its factor, and the class scores."""
         if not isinstance(text, str):
             raise ValueError(f"text is of type {type(text).__name__}. Pass one document, a string.")
         model = self._model.select_blocks([part])
@@ -104,41 +156,36 @@ class WordsMixin(Estimator):
         counted = count_words(document, family, model.lookups[0], 1)
         block = scaled_counts(counted, family, 1)
         batch, form = Batch(1, (block,)), model.forms[0]
-        factor = row_factors(model, batch).get(0, np.ones(1))[0]
-        score = model.log_prior + factor * block_scores(model, batch, 0, form)[0]
+        factor = float(row_factors(model, batch).get(0, np.ones(1))[0])
+        return counted, block, form, factor, model.log_prior + factor * block_scores(model, batch, 0, form)[0]
+
+    def _compared_classes(self, text: str, of: Any, against: Any, column: Any) -> list[Any]:
+        """Return the two classes that `explain_words` compares."""
+        score = self._read_document(text, self._text_part(column))[-1]
+        return self.classes_[list(self._two_classes(score, of, against))].tolist()  # type: ignore[no-any-return]
+
+    def _two_classes(self, score: Floats, of: Any, against: Any) -> tuple[int, int]:
+        """Return the positions of two classes: by default the one with the best score, and the next best."""
         order = np.argsort(-score, kind="stable").tolist()
         positive = order[0] if of is None else labels.place_of(of, self.classes_)
-        negative = (
-            next((k for k in order if k != positive), positive)
-            if against is None
-            else labels.place_of(against, self.classes_)
-        )
-        scores = word_scores(form, block, factor)
-        evidence, absent = np.split(scores[positive] - scores[negative], [-1])
-        learned = np.zeros(len(evidence))
-        if (own := self._learned_weights(part)) is not None:
-            learned = block.data * (own[positive] - own[negative])[block.indices] * factor
-        strongest = np.argsort(-np.abs(evidence), kind="stable")[:top]
-        entries = [
-            self._word_evidence(
-                part, int(block.indices[i]), float(evidence[i]), int(counted.data[i]), float(learned[i])
-            )
-            for i in strongest
-        ]
-        if getattr(form, "base", None) is not None:
-            entries.append(WordEvidence("", float(absent[0]), 0, {}))
-        return entries
+        if against is not None:
+            return positive, labels.place_of(against, self.classes_)
+        return positive, next((k for k in order if k != positive), positive)
 
-    def informative_words(self, top: int = 10, column: Any = None) -> list[tuple[str, float]]:
+    def informative_words(self, top: int = 10, column: Any = None, *, detail: bool = False) -> list[Any]:
         """Return the `top` words whose presence has the largest mutual information with the class, in bits.
 
-        `column` is the name of the text column; a model with one text column does not need it.
+        The result has pairs (word, bits); with `detail` it has `InformativeWord`, which also tell the class that a word
+        speaks for, and how much of its evidence is said by the counts and how much was learned beyond them. `column` is
+        the name of the text column; a model with one text column does not need it.
 
         >>> from sunrise import TextNB
         >>> texts = ["free prize now", "call now for a free prize", "see you at lunch", "lunch at noon then"]
         >>> model = TextNB().fit(texts, ["spam", "spam", "ham", "ham"])
         >>> [word for word, bits in model.informative_words(top=3)]
         ['at', 'free', 'lunch']
+        >>> [(word.word, word.label) for word in model.informative_words(top=3, detail=True)]
+        [('at', 'ham'), ('free', 'spam'), ('lunch', 'ham')]
         """
         part = self._text_part(column)
         family: Any = self._model.parts[part].family
@@ -146,7 +193,31 @@ class WordsMixin(Estimator):
         bits = word_information(family, stats, self._model.class_prior)
         best = np.argsort(-np.nan_to_num(bits, nan=-np.inf), kind="stable")
         best = best[: min(top, int((~np.isnan(bits)).sum()))]
-        return [(str(stats.words[j]), float(bits[j])) for j in best]
+        if not detail:
+            return [(str(stats.words[j]), float(bits[j])) for j in best]
+        weights = weights_of_one_word(self._model.forms[part])[:, best]
+        own = self._learned_weights(part)
+        learned = np.zeros_like(weights) if own is None else own[:, best]
+        evidence, learned = (
+            np.array([self._against_all(part, table, k) for k in range(len(table))])
+            for table in (weights, learned)
+        )
+        entries = []
+        for i, j in enumerate(best.tolist()):
+            k = int(evidence[:, i].argmax())
+            found = float(evidence[k, i]), float(learned[k, i])
+            label = self.classes_[k : k + 1].tolist()[0]
+            entries.append(
+                InformativeWord(str(stats.words[j]), float(bits[j]), label, *found, self._documents(part, j))
+            )
+        return entries
+
+    def _against_all(self, part: int, weights: Floats, k: int) -> Floats:
+        """Return the weights of class k against those of all other classes: odds compare with them already."""
+        family: Any = self._model.parts[part].family
+        if family.model.name != "odds" and len(weights) > 1:
+            return np.asarray(weights[k] - np.delete(weights, k, axis=0).mean(axis=0))
+        return np.asarray(weights[k])
 
     def _shares_of_documents(self, words: list[str], column: Any) -> Floats:
         """Return the share of the documents of every class that contain a word: words x classes."""
@@ -182,8 +253,25 @@ class WordsMixin(Estimator):
         learned = words.learned_for(model.blocks[part], model.classes)
         return np.asarray(learned * idf * float(model.weights(part)[0]))
 
-    def _word_evidence(self, part: int, j: int, evidence: float, count: int, learned: float) -> WordEvidence:
-        """Return the evidence of word j with its numbers of documents."""
-        stats: Any = self._model.blocks[part]
-        documents = dict(zip(self.classes_.tolist(), stats.documents_with_word[:, j].tolist(), strict=True))
-        return WordEvidence(str(stats.words[j]), evidence, count, documents, learned)
+    def _word_evidence(
+        self, part: int, j: int, evidence: float, count: int, learned: float, first: float
+    ) -> WordEvidence:
+        """Return the evidence of word j with its numbers of documents; `first` is the share of the first occurrence."""
+        word = str(self._model.blocks[part].words[j])
+        return WordEvidence(word, evidence, count, self._documents(part, j), learned, first * evidence)
+
+    def _documents(self, part: int, j: int) -> dict[Any, int]:
+        """Return the number of documents of every class that contain word j."""
+        counts = self._model.blocks[part].documents_with_word[:, j]
+        return dict(zip(self.classes_.tolist(), counts.tolist(), strict=True))
+
+
+def _share_of_first(tf: str, counts: Floats) -> Floats:
+    """Return the share of the first occurrence of words in the term frequency of all their occurrences.
+
+    >>> _share_of_first("log", np.array([1.0, 3.0]))
+    array([1. , 0.5])
+    """
+    if tf == "log":
+        return np.asarray(np.log(2.0) / np.log1p(counts))
+    return np.ones_like(counts) if tf == "binary" else 1.0 / counts

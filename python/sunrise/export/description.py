@@ -15,6 +15,7 @@ from sunrise.data.levels import MISSING
 from sunrise.export.curves import TooManyPieces, tabulate
 from sunrise.export.refusals import refuse_column
 from sunrise.families.readers import BinReader, LevelReader
+from sunrise.families.standard_reader import for_columns
 from sunrise.families.text_reader import TextReader
 from sunrise.model.choice import Part
 from sunrise.model.fitted import FittedModel
@@ -40,8 +41,13 @@ def describe_model(model: FittedModel, names: list[str], estimator: str) -> Desc
             columns[j]["weight"] = float(weights[at])
             columns[j]["impossible"] = "missing" if lenient[at] else "error"
     blocks = [block for k in range(len(schema.column_parts)) for block in _blocks(model, k, names)]
-    if schema.interactions:
-        blocks += _pairs(model, {b["columns"][0]: b["levels"] for b in blocks if b["kind"] == "levels"})
+    blocks += _silent_columns(model, {j for block in blocks for j in block["columns"]})
+    for k in range(len(schema.column_parts), len(schema.parts)):
+        if model.forms[k].kind == "quadratic":
+            blocks.append(_quadratic(model, k))
+        else:
+            levels_of = {b["columns"][0]: b["levels"] for b in blocks if b["kind"] == "levels"}
+            blocks += _pairs(model, k, levels_of)
     _add_parameters(model, columns)
     derived = {} if schema.rules is None else {"derived": schema.rules.describe()}
     return {
@@ -108,6 +114,8 @@ def _blocks(model: FittedModel, k: int, names: list[str]) -> list[Description]:
         return _tables(model, k)
     if kind == "kernel":
         return _curves(part, form, names)
+    if kind == "quadratic":
+        return [_quadratic(model, k)]
     views = tuple(view.name for view in part.family.support.views)
     if kind == "pointwise" or any(view not in VIEWS for view in views):
         what = "a function in Python" if kind == "pointwise" else f"the view {views}"
@@ -200,9 +208,40 @@ def _tables(model: FittedModel, k: int) -> list[Description]:
     return blocks
 
 
-def _pairs(model: FittedModel, levels_of: dict[int, list[str]]) -> list[Description]:
+def _silent_columns(model: FittedModel, known: set[int]) -> list[Description]:
+    """Return blocks of score 0 for columns that have a part in interactions only, so that every cell is read."""
+    names = {name for own in model.schema.interactions for name in own.columns}
+    zero = np.zeros((1, len(model.classes)))
+    return [
+        {"kind": "bins", "columns": [j], "edges": np.empty(0), "scores": zero}
+        for j, name in enumerate(model.schema.names)
+        if name in names and j not in known
+    ]
+
+
+def _quadratic(model: FittedModel, k: int) -> Description:
+    """Return the block of columns that are scored by one multivariate Student-t."""
+    part, form = model.parts[k], model.forms[k]
+    family: Any = part.family
+    own: Any = form
+    centre, unit = for_columns(family.scales, own.mean.shape[1])
+    return {
+        "kind": "quadratic",
+        "columns": list(family.reader.sources(family, part.columns)),
+        "centre": centre,
+        "unit": unit,
+        "mean": own.mean,
+        "scatter": own.scatter,
+        "freedom": own.freedom,
+        "share": own.share,
+        "weight": own.weight,
+        "together": bool(own.one_summand),
+        "complete": bool((model.blocks[k].rows[:, 0] == model.stats.rows).all()),
+    }
+
+
+def _pairs(model: FittedModel, k: int, levels_of: dict[int, list[str]]) -> list[Description]:
     """Return one block for every pair of columns; `levels_of` has the levels of columns by position."""
-    k = len(model.parts) - 1
     family: Any = model.parts[k].family
     form: Any = model.forms[k]
     blocks = []

@@ -40,12 +40,12 @@ class Graph:
             array.tobytes() if array.dtype != object else tuple(array.ravel()),
         )
         if key not in self.constants:
-            self.constants[key] = self.onnx.numpy_helper.from_array(array, f"c{len(self.constants)}")
+            self.constants[key] = self.onnx.numpy_helper.from_array(array, f"sunrise_c{len(self.constants)}")
         return str(self.constants[key].name)
 
     def op(self, operator: str, *inputs: str, domain: str = "", **attributes: Any) -> str:
         """Add a node with one result."""
-        name = f"n{len(self.nodes)}"
+        name = f"sunrise_n{len(self.nodes)}"
         node = self.onnx.helper.make_node(operator, list(inputs), [name], domain=domain, **attributes)
         self.nodes.append(node)
         return name

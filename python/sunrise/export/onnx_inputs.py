@@ -30,7 +30,7 @@ def onnx_inputs(
     for block in description["blocks"]:
         for j in block["columns"]:
             name, column = columns[j]["name"], table.read(j)
-            if block["kind"] == "pair" and name in inputs:
+            if block["kind"] in ("pair", "quadratic") and name in inputs:
                 continue
             if block["kind"] == "text":
                 part = next(k for k, part in enumerate(model.parts) if part.columns == (j,))

@@ -10,7 +10,7 @@ import numpy as np
 from sunrise.export.description import Description
 from sunrise.export.onnx_blocks import Blocks
 from sunrise.export.onnx_graph import ML_OPSET, OPSET, Graph
-from sunrise.export.onnx_numbers import counts, distance, linear, polya, rising
+from sunrise.export.onnx_numbers import counts, distance, linear, polya, quadratic, rising
 from sunrise.export.onnx_tables import bins, codes, curve, levels, pair
 from sunrise.export.onnx_text import text, text_inputs
 from sunrise.export.shapes import SILENT, labels_of_one_type, level_keys, log_softmax, refuse_unseen
@@ -18,7 +18,7 @@ from sunrise.export.shapes import SILENT, labels_of_one_type, level_keys, log_so
 DTYPES = {"float64": "DOUBLE", "float32": "FLOAT"}
 _BLOCKS = {
     own.__name__: own
-    for own in (linear, counts, polya, distance, rising, bins, codes, levels, pair, curve, text)
+    for own in (linear, counts, polya, distance, rising, bins, codes, levels, pair, curve, quadratic, text)
 }
 
 

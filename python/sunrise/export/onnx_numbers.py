@@ -1,4 +1,9 @@
-"""ONNX nodes of blocks of numbers: linear forms, counts, Polya urns, distances and rising factorials."""
+"""ONNX nodes that score numeric columns, one function per kind of block in the description of a model.
+
+Linear forms, counts, Polya urns, distances from an anchor, quadratic forms (several columns by one multivariate
+Student-t) and rising factorials. Every function takes the graph under construction and the description of a block, and
+adds nodes that compute the scores of the block, rows x classes.
+"""
 
 from __future__ import annotations
 
@@ -10,11 +15,14 @@ from sunrise._common.arrays import Floats
 from sunrise.export.description import Description
 from sunrise.export.onnx_blocks import Blocks
 from sunrise.export.onnx_graph import Graph
-from sunrise.export.shapes import Quadratic, about_centre
+from sunrise.export.shapes import Quadratic, about_centre, student_of
 
 
 def linear(out: Blocks, block: Description) -> None:
-    """Add a linear form: one matrix product if squares about a common centre lose no digits."""
+    """Add a linear form, base + x d + x2 d^2 with d the distance from the anchor, e.g. of a Gaussian.
+
+    The form is one matrix product if squares about a common centre lose no digits.
+    """
     graph, quadratic = out.graph, about_centre(block) if block["exponent"] == 0.0 else None
     cells = block["cells"]
     is_any_number = (
@@ -49,7 +57,11 @@ def linear(out: Blocks, block: Description) -> None:
 
 
 def _add_features(out: Blocks, d: str, mask: str, quadratic: Quadratic, sign: float) -> None:
-    """Add d = x - centre (0 if missing), its square, and the mask of observed (sign 1) or missing (-1) cells."""
+    """Add a quadratic form to the matrix product of all linear blocks.
+
+    `d` is x - centre, 0 where a cell is missing. `mask` is 1 for observed cells if `sign` is 1, for missing cells
+    if `sign` is -1.
+    """
     if quadratic.x2.any():
         out.features.append(out.graph.op("Mul", d, d))
         out.weights.append(quadratic.x2)
@@ -66,7 +78,10 @@ def _add_features(out: Blocks, d: str, mask: str, quadratic: Quadratic, sign: fl
 def _about_anchors(
     graph: Graph, x: str, mask: str, base: Floats, first: Floats, second: Floats, anchor: Floats
 ) -> str:
-    """Return the scores by the distances from the anchor of every class: exact where anchors are far apart."""
+    """Return the sums over columns of base + first d + second d^2, with d = x - anchor of the class: rows x classes.
+
+    More nodes than a matrix product, but accurate where the anchors of the classes are far apart.
+    """
     d = graph.op("Sub", graph.unsqueeze(x, 1), graph.constant(anchor[None]))
     score = graph.op("Mul", graph.op("Mul", d, d), graph.constant(second[None]))
     if first.any():
@@ -76,7 +91,7 @@ def _about_anchors(
 
 
 def counts(out: Blocks, block: Description) -> None:
-    """Add counts whose shares are rescaled in rows with missing counts."""
+    """Add counts (multinomial, complement); in rows with missing counts the shares of the others sum to 1."""
     graph = out.graph
     x, observed, _ = out.views(block)
     mask = graph.cast(observed)
@@ -112,7 +127,7 @@ def counts(out: Blocks, block: Description) -> None:
 
 
 def polya(out: Blocks, block: Description) -> None:
-    """Add a Polya urn."""
+    """Add the log-probability of counts under a Polya urn (Dirichlet-multinomial)."""
     graph = out.graph
     x, observed, _ = out.views(block)
     mask = graph.op("Mul", graph.cast(observed), graph.constant(block["known"].astype(float)[None, :]))
@@ -130,7 +145,7 @@ def polya(out: Blocks, block: Description) -> None:
 
 
 def distance(out: Blocks, block: Description) -> None:
-    """Add a function of the distance from an anchor."""
+    """Add base + power u, with u the scaled distance from an anchor, log(1 + it), or log(1 + its square)."""
     graph = out.graph
     x, observed, order = out.views(block)
     base, anchor, scale, power = (
@@ -153,8 +168,33 @@ def distance(out: Blocks, block: Description) -> None:
     out.scores.append(graph.sum(graph.op("Mul", score, mask), 2))
 
 
+def quadratic(out: Blocks, block: Description) -> None:
+    """Add a multivariate Student-t of several columns; rows with a missing cell score 0 for every class."""
+    graph, n_columns = out.graph, len(block["columns"])
+    student = student_of(block, [column["name"] for column in out.description["columns"]], "ONNX")
+    x = graph.op("Sub", out.numbers(block["columns"]), graph.constant(block["centre"][None, :]))
+    z = graph.op("Div", x, graph.constant(block["unit"][None, :]))
+    is_missing = graph.op("IsNaN", graph.op("Sub", z, z))
+    z = graph.where(is_missing, graph.constant(0.0), z)
+    factor = student.factor.reshape(-1, n_columns).T
+    white = graph.op("Gemm", z, graph.constant(factor), graph.constant(-student.shift.reshape(1, -1)))
+    white = graph.op("Reshape", white, graph.constant([-1, out.n_classes, n_columns], np.int64))
+    distance = graph.sum(graph.op("Mul", white, white), 2)
+    log_distance = graph.op("Log", graph.op("Add", distance, graph.constant(1.0)))
+    score = graph.op("Mul", log_distance, graph.constant(-student.power[None, :]))
+    score = graph.op("Add", score, graph.constant(student.base[None, :]))
+    if block["share"] > 0.0:
+        # Scores matter up to a constant, so that log-odds are bounded by mixing the probabilities of the block alone.
+        p = graph.op("Mul", graph.op("Softmax", score, axis=1), graph.constant(1.0 - block["share"]))
+        score = graph.op("Log", graph.op("Add", p, graph.constant(block["share"] / out.n_classes)))
+    score = graph.op("Mul", score, graph.constant(block["weight"]))
+    n_missing = graph.sum(graph.cast(is_missing), 1, keepdims=True)
+    complete = graph.op("Equal", n_missing, graph.constant(0.0))
+    out.scores.append(graph.where(complete, score, graph.constant(0.0)))
+
+
 def rising(out: Blocks, block: Description) -> None:
-    """Add counts scored by rising factorials."""
+    """Add counts scored by log rising factorials, e.g. of a negative binomial."""
     graph = out.graph
     x, observed, order = out.views(block)
     base, slope, shape = (block[name][:, order][None] for name in ("base", "slope", "shape"))

@@ -7,9 +7,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sunrise._common.arrays import Floats
+from sunrise._common.warnings import InexactExportWarning, alert
 from sunrise.data.levels import is_number
 from sunrise.export.description import Description
 from sunrise.export.refusals import refuse_columns
+from sunrise.forms.quadratic import Quadratic as QuadraticForm
+from sunrise.forms.quadratic import log_student
 from sunrise.numerics.special import log_sum_exp
 
 #: Probabilities closer than this to those of prior and offsets belong to a row that says nothing.
@@ -18,6 +21,37 @@ SILENT = 1e-13
 _LARGEST_SQUARE = 1e4
 #: The smallest whole number whose successor is no double.
 _FIRST_INEXACT = 2.0**53
+
+
+class Student(NamedTuple):
+    """A multivariate Student-t per class: base - power log(1 + |factor z - shift|^2) of standardised cells z."""
+
+    base: Floats
+    power: Floats
+    #: Classes x columns x columns, lower triangles.
+    factor: Floats
+    shift: Floats
+
+
+def student_of(block: Description, names: list[str], target: str) -> Student:
+    """Return the numbers that score complete rows; warn if the fitted rows had missing cells.
+
+    SQL and ONNX cannot compute the marginal density of the other cells, so they score these rows without the block.
+    """
+    if not block["complete"]:
+        shown = ", ".join(repr(names[j]) for j in block["columns"][:3])
+        alert(
+            f"The columns {shown}{', ...' if len(block['columns']) > 3 else ''} are scored together, and some fitted "
+            f"rows have missing cells there. {target} scores rows with missing cells without this block, so their "
+            'probabilities differ from predict_proba. Use to_json(), or fit with interactions="pairs".',
+            InexactExportWarning,
+        )
+    freedom, n = block["freedom"], len(block["columns"])
+    form = QuadraticForm(block["mean"], block["scatter"], freedom)
+    base = log_student(np.zeros(len(freedom)), form.factors.log_determinant, freedom, n)
+    factor = form.factors.inverse / np.sqrt(freedom)[:, None, None]
+    shift = np.einsum("cjk,ck->cj", factor, block["mean"])
+    return Student(base, 0.5 * (freedom + n), factor, shift)
 
 
 class Quadratic(NamedTuple):

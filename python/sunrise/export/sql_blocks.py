@@ -11,7 +11,7 @@ import numpy as np
 from sunrise._common.arrays import Floats
 from sunrise.export import sql_tables
 from sunrise.export.description import Description
-from sunrise.export.shapes import about_centre
+from sunrise.export.shapes import about_centre, student_of
 from sunrise.export.sql_dialects import Dialect, add
 from sunrise.export.sql_functions import distance, log_rising, view
 from sunrise.numerics import special
@@ -31,6 +31,8 @@ class Scores:
         self.raw: dict[str, str] = {}
         self.cells: dict[str, str] = {}
         self.rows: dict[str, str] = {}
+        #: Stages after the values of rows, each from the one before.
+        self.later: list[dict[str, str]] = []
         self.lookups: list[sql_tables.Lookup] = []
         self.terms: list[list[str]] = [[self.sql.number(x)] for x in description["log_prior"]]
         self.excluded: list[list[str]] = [[] for _ in range(self.n_classes)]
@@ -75,6 +77,12 @@ class Scores:
                     self.rows[f"w{j}_{v}"] = view(self.sql, name, cell)
                 views.append((at * len(block["views"]) + v, cell if name == "x" else f"w{j}_{v}"))
         return views
+
+    def add_stage(self, at: int, columns: dict[str, str]) -> None:
+        """Add columns to the stage at a position after the values of rows."""
+        while len(self.later) <= at:
+            self.later.append({})
+        self.later[at] |= columns
 
     def observed(self, term: str) -> str:
         """Return a term, 0 if its cell is missing."""
@@ -256,6 +264,49 @@ def _rising(query: Scores, block: Description, k: int) -> None:
             query.terms[c].append(query.observed(f"{sql.number(weight)} * ({own})"))
 
 
+def _quadratic(query: Scores, block: Description, k: int) -> None:
+    """Columns scored together; a row with a missing cell is scored without them."""
+    sql, n = query.sql, query.n_classes
+    student = student_of(block, [column["name"] for column in query.columns], "SQL")
+    cells = []
+    for j, centre, unit in zip(block["columns"], block["centre"], block["unit"], strict=True):
+        name = sql.identifier(query.columns[j]["name"])
+        query.raw[f"n{j}"] = sql.cast_number(name, query.columns[j]["kind"] == "bool")
+        small = f"ABS(n{j}) <= {sql.number(sql.largest)}"
+        query.cells[f"z{j}"] = (
+            f"CASE WHEN {small} THEN (n{j} - {sql.number(centre)}) / {sql.number(unit)} END"
+        )
+        cells.append(f"z{j}")
+    complete = " AND ".join(f"{cell} IS NOT NULL" for cell in cells)
+    known = [query.observed(cell) for cell in cells]
+    one, logs = sql.number(1.0), {}
+    for c in range(n):
+        distances = [
+            f"POWER({query.weighted_sum(f'y{k}', known[: a + 1], own[: a + 1])} - {sql.number(shift)}, 2)"
+            for a, (own, shift) in enumerate(zip(student.factor[c], student.shift[c], strict=True))
+        ]
+        query.rows[f"q{k}_{c}"] = f"CASE WHEN {complete} THEN {add(distances)} END"
+        logs[f"t{k}_{c}"] = (
+            f"{sql.number(student.base[c])} - {sql.number(student.power[c])} * LN({one} + q{k}_{c})"
+        )
+    weight, share = sql.number(block["weight"]), block["share"]
+    query.add_stage(0, logs)
+    if share == 0.0:
+        for c in range(n):
+            query.terms[c].append(query.observed(f"{weight} * t{k}_{c}"))
+        return
+    # Scores matter up to a constant, so that log-odds are bounded by mixing the probabilities of the block alone.
+    query.add_stage(1, {f"t{k}_most": sql.extreme(sql.greatest, list(logs))})
+    least = sql.number(-700.0)
+    differences = [sql.extreme(sql.greatest, [f"t{k}_{c} - t{k}_most", least]) for c in range(n)]
+    powers = {f"e{k}_{c}": f"EXP({own})" for c, own in enumerate(differences)}
+    query.add_stage(2, powers)
+    sums = add(list(powers))
+    for c in range(n):
+        mixed = f"{sql.number(1.0 - share)} * e{k}_{c} / ({sums}) + {sql.number(share / n)}"
+        query.terms[c].append(query.observed(f"{weight} * LN({mixed})"))
+
+
 _BLOCKS: dict[str, Callable[[Scores, Any, int], None]] = {
     "linear": _linear,
     "counts": _counts,
@@ -267,4 +318,5 @@ _BLOCKS: dict[str, Callable[[Scores, Any, int], None]] = {
     "levels": sql_tables.levels,
     "curve": sql_tables.curve,
     "pair": sql_tables.pair,
+    "quadratic": _quadratic,
 }

@@ -115,6 +115,8 @@ class _Query:
         self._stage("cells", self._kept() | scores.cells)
         if scores.rows:
             self._stage("row_values", {"*": ""} | scores.rows)
+        for at, columns in enumerate(scores.later):
+            self._stage(f"row_values_{at + 1}", {"*": ""} | columns)
         self._join_lookups()
         own = {f"s{c}": add(scores.terms[c]) for c in range(self.n)}
         has_exclusions = any(scores.excluded)

@@ -11,6 +11,7 @@ from sunrise.families.beta import Beta as Beta
 from sunrise.families.binned import Binned as Binned
 from sunrise.families.categorical import Categorical as Categorical
 from sunrise.families.complement import Complement as Complement
+from sunrise.families.correlated import Correlated as Correlated
 from sunrise.families.dirichlet_multinomial import DirichletMultinomial as DirichletMultinomial
 from sunrise.families.exponential import Exponential as Exponential
 from sunrise.families.gamma import Gamma as Gamma

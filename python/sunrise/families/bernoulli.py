@@ -12,7 +12,7 @@ from sunrise.data.profile import ColumnProfile
 from sunrise.families.base import Family, Problem
 from sunrise.families.capabilities import Candidate, Conjugate
 from sunrise.families.priors import stack_draws
-from sunrise.families.smoothing import Alpha, Smoothed
+from sunrise.families.smoothing import Alpha, EvidenceSmoothed
 from sunrise.forms.linear import Linear
 from sunrise.numerics.conjugate import Beta
 from sunrise.numerics.evidence import CountsOfCounts
@@ -32,7 +32,7 @@ class BernoulliParams(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Bernoulli(Smoothed, Conjugate, Candidate, Family):
+class Bernoulli(EvidenceSmoothed, Conjugate, Candidate, Family):
     """Yes or no: x | c ~ Bernoulli(theta), theta ~ Beta(alpha, beta); `beta` defaults to `alpha`.
 
     Cells are 0 or 1. With `binarize` a cell is any number, and counts as 1 if it is greater than `binarize`.

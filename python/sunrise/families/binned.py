@@ -15,7 +15,7 @@ from sunrise.families.capabilities import Candidate
 from sunrise.families.categorical import Categorical, CategoricalParams
 from sunrise.families.left_out import CellsLeftOut
 from sunrise.families.readers import BINS
-from sunrise.families.smoothing import Smoothed
+from sunrise.families.smoothing import EvidenceSmoothed
 from sunrise.forms.table import Table
 from sunrise.numerics.bin_edges import METHODS, Cuts
 from sunrise.numerics.conjugate import Dirichlet
@@ -29,7 +29,7 @@ CELLS_PER_BIN, MIN_CELLS = 5, 50
 
 
 @dataclass(frozen=True)
-class Binned(Smoothed, Candidate, Family):
+class Binned(EvidenceSmoothed, Candidate, Family):
     """Numbers of any distribution, by their bin: bin | c ~ Categorical(theta), theta ~ Dirichlet(alpha).
 
     The first data decide the edges; later rows, forgetting, merging and leave-one-out use the same edges. A cell on an

@@ -18,18 +18,21 @@ else:
 
 @runtime_checkable
 class HasPrior(Protocol):
-    """A family with a prior that a model shows as `prior_`."""
+    """A family whose parameters have a prior distribution, which `model.prior_[column]` shows."""
 
     def prior_of(self, stats: Any, j: int) -> Any:
-        """The prior of column j: numbers, or classes x 1 where they differ by class."""
+        """Return the prior distribution of the parameters of column j of the block, e.g. `Beta(a, b)`.
+
+        Its parameters are numbers if all classes have the same prior, else arrays of classes x 1.
+        """
 
 
 @runtime_checkable
 class HasPosterior(Protocol):
-    """A family whose parameters have a posterior, shown as `posterior_`."""
+    """A family whose parameters have a posterior distribution, which `model.posterior_[column]` shows."""
 
     def posterior_of(self, stats: Any, j: int, class_weight: Floats) -> Any:
-        """The posterior of the parameters of column j."""
+        """Return the posterior distribution of the parameters of column j of the block, one per class."""
 
 
 @runtime_checkable
@@ -65,6 +68,9 @@ class HasRareLevels(Protocol):
 @runtime_checkable
 class Documents(Protocol):
     """A family of documents, whose words may be present or absent."""
+
+    def is_linear(self, params: Any) -> bool:
+        """True if the score of a document is a sum over its words, each with a weight for every class."""
 
     def presence(self, stats: Any) -> tuple[_Base, Any, Mask]:
         """Family and parameters of the presence of each word, and which words are used."""
@@ -111,11 +117,11 @@ class Conjugate(_Base):
         return posterior.with_mean_at_mode if self.estimate == "map" else posterior
 
     def prior_of(self, stats: Any, j: int) -> Any:
-        """The prior of column j: numbers, or classes x 1 where they differ by class."""
+        """Return the prior distribution of the parameters of column j, see `HasPrior`."""
         return self.prior_from(stats).at(j).common
 
     def posterior_of(self, stats: Any, j: int, class_weight: Floats) -> Any:
-        """The posterior of the parameters of column j."""
+        """Return the posterior distribution of the parameters of column j, one per class."""
         return self.posterior(stats).at(j)
 
     def log_evidence(self, stats: Any, class_weight: Floats | None = None) -> Floats:
@@ -128,7 +134,7 @@ class Conjugate(_Base):
         return np.full_like(evidence, np.nan) if self.estimate == "mle" else evidence
 
     def log_measure(self, stats: Any) -> Floats | float:
-        """The part of the log evidence that does not depend on the parameters."""
+        """The part of the log evidence that does not depend on the parameters, e.g. -log x! of counts."""
         return 0.0
 
     def log_prior_density(self, stats: Any, class_weight: Floats) -> float:
@@ -155,7 +161,7 @@ class Candidate(_Base):
     cost_power: ClassVar[int] = 0
     #: In which order the rules by type are asked; None if no rule by type chooses this family.
     rule_order: ClassVar[int | None] = None
-    #: True in `fixed_families_` of a model that chose the family by score: cells outside the support are missing.
+    #: True in `fixed_families_` of a model that chose the family by score: cells outside the support count as missing.
     lenient: bool = False
 
     @classmethod

@@ -15,7 +15,7 @@ from sunrise.families.capabilities import Candidate
 from sunrise.families.left_out import CellsLeftOut
 from sunrise.families.readers import LEVELS as READ_LEVELS
 from sunrise.families.readers import NUMBERS
-from sunrise.families.smoothing import Alpha, Smoothed
+from sunrise.families.smoothing import Alpha, EvidenceSmoothed
 from sunrise.forms.table import Table
 from sunrise.numerics.conjugate import Dirichlet
 from sunrise.numerics.evidence import CountsOfCounts
@@ -41,7 +41,7 @@ class CategoricalParams(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Categorical(Smoothed, Candidate, Family):
+class Categorical(EvidenceSmoothed, Candidate, Family):
     """Categories: x | c ~ Categorical(theta), theta ~ Dirichlet(alpha).
 
     Levels have any names; a level is possible if any class has it or the data type declares it. With

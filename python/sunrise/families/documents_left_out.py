@@ -1,7 +1,8 @@
-"""Documents scored without themselves, as `predict` would score them if they were new.
+"""Leave-one-out scores of documents: each document is scored by the statistics of all other documents.
 
-The words that no other document has would be unknown: they add nothing to the score, and the document would be scaled
-by the length of its other words. Document frequencies, and so the weights of the words, still count the document.
+The score is the one that `predict` would return for a new document. A word that no other document contains would be
+unknown then, so it adds nothing to the score, and the document is scaled by the length of its other words. One thing
+remains: document frequencies, and so the IDF weights of words, still count the document.
 """
 
 from __future__ import annotations
@@ -38,14 +39,15 @@ def band_of(documents: Any) -> NDArray[np.uint8]:
 
 @dataclass(frozen=True)
 class DocumentsLeftOut:
-    """The documents of a text column: the text family, its statistics, its form, and its model of the words.
+    """Leave-one-out scores of one text column.
 
-    `inner` is the leave-one-out of the model, `counts` the statistics that the model has.
+    `family`, `stats` and `params` are the text family with its statistics and parameters. `inner` computes the
+    leave-one-out scores of the model of the words (odds, multinomial, ...), whose statistics are `counts`.
     """
 
     family: Any
     stats: Any
-    form: Form
+    params: Any
     inner: CellsLeftOut | RowsLeftOut
     counts: Any
 
@@ -57,12 +59,18 @@ class DocumentsLeftOut:
     @property
     def has_bands(self) -> bool:
         """True if the score of a document is a sum over its words, so that bands of words can be weighted."""
-        return self.form.kind == "linear" and getattr(self.form, "base", None) is None
+        form = self.family.model.form(self.params.words)
+        return form.kind == "linear" and getattr(form, "base", None) is None
+
+    @cached_property
+    def form(self) -> Form:
+        """The form of the text column: words times their weights, a large table that most models do not need."""
+        return self.family.form(self.params)  # type: ignore[no-any-return]
 
     @cached_property
     def n_documents(self) -> Integers:
         """Number of documents that contain each word."""
-        return np.asarray(self.stats.documents_with_word.sum(axis=0))
+        return np.asarray(self.stats.document_frequency)
 
     @cached_property
     def _is_used(self) -> Mask:
@@ -70,7 +78,10 @@ class DocumentsLeftOut:
         return np.asarray((self.n_documents > 1) & self.family.stays_used(self.stats))
 
     def _stretch(self, x: Floats, elsewhere: Mask, n_rows: int, row: Any) -> Floats:
-        """Return the factor of each document: it would be scaled by the length of its known words only."""
+        """Return a factor for each document: its length with all words, divided by its length with known words only.
+
+        `elsewhere` is the mask of the cells whose words other documents contain, `row` the document of every cell.
+        """
         family = self.family
         if family.total is None and not family.length:
             return np.ones(n_rows)
@@ -79,7 +90,7 @@ class DocumentsLeftOut:
         return np.asarray(np.where(rest > 0, full / np.where(rest > 0, rest, 1.0), 1.0) ** power)
 
     def documents(self, block: SparseBlock, w: Floats, bands: bool = False) -> Documents:
-        """Return training documents to leave out; a document of weight 0 is in no statistics."""
+        """Return training documents to leave out; one of weight 0 is not in the statistics and is not changed."""
         row = np.repeat(np.arange(len(w)), np.diff(block.indptr))
         elsewhere, known = (self.n_documents > 1)[block.indices], self._is_used[block.indices]
         if (w == 0).any():
@@ -196,5 +207,6 @@ class DocumentsLeftOut:
         """
         row, column = np.nonzero(x)
         stretch = self._stretch(x[row, column], (self.n_documents > 1)[column], len(x), row)
-        nothing = np.nan if getattr(self.form, "base", None) is not None else 0.0
+        form = self.family.model.form(self.params.words)
+        nothing = np.nan if getattr(form, "base", None) is not None else 0.0
         return np.where(self._is_used | (x == 0), x * stretch[:, None], nothing)

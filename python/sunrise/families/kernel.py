@@ -283,7 +283,7 @@ class Kernel(Candidate, KeepsValues):
         empty = params.n == 0
         prior = empty.astype(float) if self.estimate == "mle" else np.ones_like(params.n)
         return Density(
-            Sums(values, width, self.bounds),
+            Sums(values, width, self.bounds, self.grids),
             share.T,
             prior.T,
             (params.n + prior).T,
@@ -330,7 +330,7 @@ class Kernel(Candidate, KeepsValues):
     def left_out(self, stats: Values, params: KernelParams, row_weight: Floats | None) -> CellsLeftOut:
         """Remove the kernel of a cell from its class; the pooled density is not changed."""
         density: Any = self.form(params)
-        removal = KernelRemoval(density, stats, self.grids, self.estimate == "mle", row_weight)
+        removal = KernelRemoval(density, stats, self.estimate == "mle", row_weight)
         return CellsLeftOut(removal.score, removal if removal.is_native else None)
 
     def prior_of(self, stats: Values, j: int) -> Pooled:

@@ -58,6 +58,8 @@ class RowsLeftOut:
     score_bands: Callable[[Documents, Codes, Floats, int], Floats] | None = None
     #: The documents of a text column, a `DocumentsLeftOut`.
     documents: Any = None
+    #: True if only `score_rows` knows the scores, so that rows need not be made sparse.
+    dense: bool = False
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from sunrise.families.capabilities import Candidate, Conjugate
 from sunrise.families.counts_left_out import CountsWithoutRows
 from sunrise.families.left_out import Cells, RowsLeftOut
 from sunrise.families.priors import stack_draws
-from sunrise.families.smoothing import Alpha, Smoothed
+from sunrise.families.smoothing import Alpha, EvidenceSmoothed, Smoothed
 from sunrise.forms.base import Form
 from sunrise.forms.linear import Composition, Linear
 from sunrise.forms.polya import Polya
@@ -113,7 +113,7 @@ def removes_too_much(left: Floats, before: Floats, rows: Cells) -> Mask:
 
 
 @dataclass(frozen=True)
-class Multinomial(Smoothed, Conjugate, Candidate, Family):
+class Multinomial(EvidenceSmoothed, Conjugate, Candidate, Family):
     """Counts of a row: x | c ~ Multinomial(theta), theta ~ Dirichlet(alpha)."""
 
     name = "multinomial"

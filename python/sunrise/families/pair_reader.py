@@ -9,6 +9,7 @@ import numpy as np
 
 from sunrise import _native
 from sunrise._common.arrays import Codes, Labels, Mask
+from sunrise._common.threads import threads
 from sunrise.data.blocks import Block, LevelsBlock
 from sunrise.data.frame import Frame
 from sunrise.families.readers import Fitting, Reader, Scoring, plain_levels
@@ -87,11 +88,15 @@ class PairReader(Reader):
         """The pairs as positions among those of the fit, see `PairLookup`."""
         sides, codes = SideCodes(table, scoring.n_jobs, scoring.who), []
         for pair, lookup in zip(family.pairs, scoring.lookup, strict=True):
-            a, b = (
-                sides.among(side, known)
-                for side, known in zip(pair, (lookup.first, lookup.second), strict=True)
-            )
-            codes.append(np.where((a < 0) | (b < 0), -1, lookup.positions[a, b]).astype(np.int32))
+            (names, a), (others, b) = (sides.of(side) for side in pair)
+            n_threads = threads(scoring.n_jobs, len(a))
+            to_a, to_b = _among(names, lookup.first), _among(others, lookup.second)
+            positions = lookup.positions
+            if len(to_a) * len(to_b) <= len(a):  # one look-up for every row
+                positions = positions[np.ix_(to_a, to_b)]
+            else:
+                a, b = _native.map_codes(a, to_a), _native.map_codes(b, to_b)
+            codes.append(_native.map_pairs(a, b, positions, n_threads))
         return LevelsBlock(tuple(codes))
 
     def lookup(self, stats: Any) -> list[PairLookup]:
@@ -156,11 +161,10 @@ class SideCodes:
             self._known[side] = names, codes
         return self._known[side]
 
-    def among(self, side: Side, known: dict[str, int]) -> Codes:
-        """The positions of the levels among known ones; their number for an unseen level, -1 for a missing cell."""
-        names, codes = self.of(side)
-        to = np.array([known.get(name, len(known)) for name in names], np.int32)
-        return np.asarray(_native.map_codes(codes, to))
+
+def _among(names: Labels, known: dict[str, int]) -> Codes:
+    """Return the positions of levels among known ones; their number for an unseen level."""
+    return np.array([known.get(name, len(known)) for name in names], np.int32)
 
 
 def _observed_pairs(first: Labels, a: Codes, second: Labels, b: Codes) -> tuple[Labels, Codes]:

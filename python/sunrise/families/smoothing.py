@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from numbers import Real
@@ -118,6 +119,10 @@ class Smoothed(_Base):
         self.alpha.check(n_columns)
         super().check(n_columns, n_classes)
 
+
+class EvidenceSmoothed(Smoothed):
+    """Mixin of smoothed families with a marginal likelihood: alpha="evidence" chooses the alpha that maximises it."""
+
     def resolve(self, stats: Any, again: bool = False) -> Self:
         """Replace alpha="evidence" by the alpha of maximum marginal likelihood, one for all columns."""
         if not self.alpha.by_evidence:
@@ -125,6 +130,6 @@ class Smoothed(_Base):
         chosen = self.counts_of_counts(stats).best()
         return self.with_settings(alpha=Alpha(chosen.value), chosen=chosen)
 
+    @abstractmethod
     def counts_of_counts(self, stats: Any) -> CountsOfCounts:
         """The counts of the Dirichlet-multinomial draws whose marginal likelihood chooses alpha."""
-        raise NotImplementedError(f"{self.name} does not say which counts choose alpha")

@@ -207,7 +207,7 @@ class Text(Candidate, Family):
 
     def find_problem(self, stats: Any) -> Problem | None:
         """Report the problem that the model has with the counts of a word."""
-        n_words = stats.documents_with_word.shape[1]
+        n_words = len(stats.document_frequency)
         problem = self.model.find_problem(stats.as_counts(self.terms, np.ones(n_words))) if n_words else None
         return None if problem is None else Problem(0, f"has a word that {problem.text}", problem.of_class)
 
@@ -236,20 +236,19 @@ class Text(Candidate, Family):
 
     def stays_used(self, stats: Any) -> Mask:
         """Mask of the words that `min_df` still admits without one of their documents."""
-        rows, limit = stats.documents_with_word.sum(axis=0), self.min_df
+        limit = self.min_df
         if isinstance(limit, Integral):
-            return np.asarray(rows - 1 >= limit)
-        documents, n = stats.decayed_documents_with_word.sum(axis=0), float(stats.decayed_documents.sum())
+            return np.asarray(stats.document_frequency - 1 >= limit)
+        documents, n = stats.decayed_document_frequency, float(stats.decayed_documents.sum())
         return np.asarray(documents - 1.0 >= limit * (n - 1.0))
 
     def resolve(self, stats: Any, again: bool = False) -> Self:
         """Return the family with the weights of the words and the settings of its model as numbers."""
         new = self
         if self.word_weight is None:
-            documents = stats.decayed_documents_with_word.sum(axis=0)
-            n = float(stats.decayed_documents.sum())
-            rows = stats.documents_with_word.sum(axis=0)
-            new = self.with_settings(word_weight=self.word_weights(documents, n, rows))
+            documents, n = stats.decayed_document_frequency, float(stats.decayed_documents.sum())
+            weight = self.word_weights(documents, n, stats.document_frequency)
+            new = self.with_settings(word_weight=weight)
         if np.isnan(new.weight_to_apply).all() or not _needs_resolving(new.model):
             return new
         model = new.model.resolve(new._counts(stats), again)
@@ -284,6 +283,10 @@ class Text(Candidate, Family):
         form = form if (weight == 1.0).all() else form.times(weight)
         return cast(Form, form if params.use.all() else form.embed_columns(params.use))
 
+    def is_linear(self, params: TextParams) -> bool:
+        """True if the score of a document is a sum over its words, each with a weight for every class."""
+        return params.words is None or self.model.form(params.words).kind == "linear"
+
     def without_rare(self, stats: Any, min_rows: int) -> Any:
         """The statistics without words that fewer documents contain."""
         return stats.without_rare(min_rows)
@@ -300,7 +303,7 @@ class Text(Candidate, Family):
             return RowsLeftOut(lambda block, y, w, n_threads: np.zeros(len(y)))
         counts = self._counts(stats)
         inner = self.model.left_out(counts, params.words, None)
-        return DocumentsLeftOut(self, stats, self.form(params), inner, counts).hook
+        return DocumentsLeftOut(self, stats, params, inner, counts).hook
 
     def log_prior_density(self, stats: Any, class_weight: Floats) -> float:
         """Log prior density of the model of the words."""

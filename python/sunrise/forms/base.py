@@ -32,10 +32,6 @@ class Form(Protocol):
     def readable(self) -> Form:
         """A form whose `cells` evaluates the plain formula instead of a faster algorithm."""
 
-    @property
-    def compositional(self) -> bool:
-        """True if a missing cell changes the weights of the other cells of its row."""
-
     def cells(self, x: Floats) -> Floats:
         """Return the score of every cell, rows x classes x columns; a missing cell (NaN) adds 0."""
 

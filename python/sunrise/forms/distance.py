@@ -32,7 +32,6 @@ class Distance(NotLinear, Readable):
     power: Floats
 
     kind: ClassVar[str] = "distance"
-    compositional = False
     impossible = None
 
     @classmethod

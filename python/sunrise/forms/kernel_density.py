@@ -20,7 +20,8 @@ from sunrise._common.threads import threads
 from sunrise.forms.base import apply_weight
 from sunrise.numerics.special import log, log_sum_exp
 from sunrise.statistics.bounds import Bounds
-from sunrise.statistics.empirical import Values
+from sunrise.statistics.empirical import Values, grid_of
+from sunrise.statistics.grids import Grid
 from sunrise.statistics.support import REAL, Support
 
 #: Maximum number of kernel values in memory for the readable formula.
@@ -42,6 +43,14 @@ class Sums:
     values: Values
     width: Floats
     bounds: Bounds
+    #: Grids of the columns, whose nodes the values are; None where values are the cells themselves.
+    grids: tuple[Grid | None, ...] = ()
+
+    @property
+    def steps(self) -> Floats:
+        """Distance between the nodes of every column; 0 without a grid."""
+        own = (grid_of(self.grids, j) for j in range(self.values.n_columns))
+        return np.array([0.0 if grid is None else grid.step for grid in own])
 
     @cached_property
     def native_bounds(self) -> tuple[bool, float, float, list[tuple[float, float]]]:
@@ -118,7 +127,6 @@ class Density:
     plain: bool = False
 
     kind: ClassVar[str] = "kernel"
-    compositional = False
     impossible = None
 
     @property
@@ -189,13 +197,13 @@ class Density:
     def native(self, n_rows: int, n_threads: int) -> Any:
         """Return the native densities to score rows; they are tabulated once enough rows have been scored."""
         if self.sums not in _DENSITIES:
-            tables = self.share, self.prior, self.total, self.sums.log_width.T
-            common, prior, total, log_width = (
+            tables = self.share, self.prior, self.total, self.sums.log_width.T, self.sums.steps
+            common, prior, total, log_width, steps = (
                 np.ascontiguousarray(table, dtype=np.float64).ravel() for table in tables
             )
             sums, n_classes = self.sums.native(n_threads), self.prior.shape[1]
             _DENSITIES[self.sums] = _native.KernelDensities(
-                sums, self.sums.native_bounds, common, prior, total, log_width, n_classes
+                sums, self.sums.native_bounds, common, prior, total, log_width, steps, n_classes
             )
         densities = _DENSITIES[self.sums]
         densities.prepare(n_rows, n_threads)

@@ -13,7 +13,7 @@ from sunrise.forms.kernel_density import Density
 from sunrise.numerics.special import log
 from sunrise.statistics.base import clear_residue
 from sunrise.statistics.empirical import Values
-from sunrise.statistics.grids import Grid
+from sunrise.statistics.grids import Lattice
 from sunrise.statistics.support import REAL, Support
 
 
@@ -26,8 +26,6 @@ class KernelRemoval:
 
     density: Density
     values: Values
-    #: Grids of the columns: a cell is a kernel at each of the two nodes around it.
-    grids: tuple[Grid | None, ...] = ()
     #: True if a class with cells is not mixed with the pooled density.
     is_pure: bool = False
     #: The weight of a row of each class; None where rows of one class have different weights.
@@ -36,7 +34,9 @@ class KernelRemoval:
     @property
     def is_native(self) -> bool:
         """True if Rust can remove the kernels of all cells of a block."""
-        return self.row_weight is not None and not any(self.grids) and not self.density.sums.bounds.log
+        sums = self.density.sums
+        has_lattices = all(grid is None or isinstance(grid, Lattice) for grid in sums.grids)
+        return self.row_weight is not None and has_lattices and not sums.bounds.log
 
     def holds(self, cells: Any, support: Support, y: Codes, n_threads: int) -> bool:
         """Return True if these are all rows of the fit, in any order; each of them can then be left out."""
@@ -63,7 +63,7 @@ class KernelRemoval:
         """Return the score of each cell x (class c, column j, weight w) for its own class; NaN if never fitted."""
         bounds = self.density.sums.bounds
         u = bounds.to_scale(x)
-        points, weights, fitted = self.values.points_of_cells(self.grids, x, c, j, w)
+        points, weights, fitted = self.values.points_of_cells(self.density.sums.grids, x, c, j, w)
         own = self.density.sums.log_sums(c, j, u, (bounds.to_scale(points), weights))
         total = self.values.observed_weight[c, j]
         n = clear_residue(total - w, total)

@@ -61,11 +61,6 @@ class Linear(Readable):
     kind: ClassVar[str] = "linear"
 
     @property
-    def compositional(self) -> bool:
-        """True if a missing cell changes the weights of the other cells of its row."""
-        return self.composition is not None
-
-    @property
     def _parts(self) -> list[Floats]:
         return [part for part in (self.base, self.x, self.x2) if part is not None]
 

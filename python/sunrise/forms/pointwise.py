@@ -23,7 +23,6 @@ class Pointwise(NotLinear, Readable):
     weight: Floats | float = 1.0
 
     kind: ClassVar[str] = "pointwise"
-    compositional = False
     impossible = None
 
     @property

@@ -34,7 +34,6 @@ class Polya(Readable):
     weight: float = 1.0
 
     kind: ClassVar[str] = "polya"
-    compositional = True
     impossible = None
 
     @property

@@ -36,7 +36,6 @@ class Rising(NotLinear, Readable):
     gap: Floats | None = None
 
     kind: ClassVar[str] = "rising"
-    compositional = False
     impossible = None
 
     @property

@@ -31,7 +31,6 @@ class Table(Readable):
     names: Callable[[], list[str]] = list
 
     kind: ClassVar[str] = "table"
-    compositional = False
     impossible = None
 
     @property
@@ -54,21 +53,24 @@ class Table(Readable):
         """Return the entry of every cell, rows x columns; -1 if the cell is missing."""
         entries = np.empty(x.shape, np.int64)
         for j in range(x.shape[1]):
-            levels = self.codes[self.offsets[j] : self.offsets[j + 1]]
-            first, k = self.offsets[j] + 2 * j, len(levels)
-            cell = np.where(np.isnan(x[:, j]), 0.0, x[:, j])
-            if k and levels[-1] == k - 1:  # codes without gaps are positions
-                position = np.minimum(cell, k).astype(np.int64)
-                observed = position < k
-            else:
-                position = np.searchsorted(levels, cell)
-                observed = (position < k) & (np.append(levels, -1)[position] == cell)
-            beyond = ~observed & (cell >= self.sizes[j])
-            if self.refuse_unseen and beyond.any():
-                row = int(np.argmax(beyond))
-                raise _native.CellError("unseen", row, j, float(cell[row]))
-            entries[:, j] = first + np.where(observed, position, np.where(beyond, k + 1, k))
+            entries[:, j] = self.entries_of(j, np.where(np.isnan(x[:, j]), 0.0, x[:, j]))
         return np.where(np.isnan(x), -1, entries)
+
+    def entries_of(self, j: int, cell: Any) -> Integers:
+        """Return the entries of cells of column j, without missing ones."""
+        levels = self.codes[self.offsets[j] : self.offsets[j + 1]]
+        first, k = self.offsets[j] + 2 * j, len(levels)
+        if k and levels[-1] == k - 1:  # codes without gaps are positions
+            position = np.minimum(cell, k).astype(np.int64)
+            observed = position < k
+        else:
+            position = np.searchsorted(levels, cell)
+            observed = (position < k) & (np.append(levels, -1)[position] == cell)
+        beyond = ~observed & (cell >= self.sizes[j])
+        if self.refuse_unseen and beyond.any():
+            row = int(np.argmax(beyond))
+            raise _native.CellError("unseen", row, j, float(cell[row]))
+        return np.asarray(first + np.where(observed, position, np.where(beyond, k + 1, k)))
 
     def unseen(self, j: int, x: Floats) -> Mask:
         """Return the mask of cells of column j whose level is not among the possible levels."""

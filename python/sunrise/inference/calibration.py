@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -22,7 +23,7 @@ from sunrise.inference.column_weights import ROUGH_TOLERANCE, ColumnWeights
 from sunrise.inference.folds import N_FOLDS
 from sunrise.inference.held_out import HeldOut
 from sunrise.inference.leave_one_out import LeaveOneOut
-from sunrise.inference.score_blocks import column_scores, log_probabilities, usable_rows
+from sunrise.inference.score_blocks import log_probabilities, usable_rows
 from sunrise.inference.scores import LooScore, score_of
 from sunrise.inference.temperature import Temperature, Uncalibrated
 from sunrise.model.calibration_weights import Calibration
@@ -41,12 +42,17 @@ ENOUGH_ROWS = 100
 
 
 class Paired(NamedTuple):
-    """Rows of a model with interactions, held-out rows of the same model, and which interactions each fold chooses."""
+    """A model with interactions, and which of them each fold chooses."""
 
-    rows: LeaveOneOut
+    model: FittedModel
+    #: Leave-one-out scores of the interactions, see `ColumnWeights.cells`.
+    cells: tuple[Floats, ...]
+    #: Held-out rows, scored by the model.
     held_out: HeldOut | None
     #: Folds x interactions, the last row is of all rows; None if every fold may use all of them.
     allowed: Mask | None
+    #: Parameters with which the fit of all weights may begin.
+    start: Floats
 
 
 #: Finds interactions, given the objective without them, its parameters, the rows in its order and their folds (None:
@@ -103,32 +109,27 @@ def calibrate(
         rows, fold, use = rows.select_rows(use), fold[use], np.arange(len(use))
     use = use[np.argsort(fold[use], kind="stable")]
     objective = kind_of_objective.of(rows, use)
-    v = objective.solve(objective.grid[0])
-    if find_pairs is not None and (paired := find_pairs(objective, v, use, fold[use])) is not None:
-        rows, model = paired.rows, paired.rows.model
-        objective, start = _with_pairs(objective, paired, use, v)
-        v = objective.solve(objective.grid[0], start)
+    start, paired = None, None
+    if find_pairs is not None:
+        start = objective.solve_nearly()
+        paired = find_pairs(objective, start, use, fold[use])
+    if paired is not None:
+        model, start = paired.model, paired.start
+        rows = replace(rows, model=model)
+        objective = objective.with_interactions(paired.cells, paired.allowed)
+    v, exact = objective.solve_nearly(start), None
     n_choices = max(objective.n_weights, sum(1 for choice in model.schema.choices if choice.scores))
     if learn_rest is None or len(use) >= ROWS_PER_WEIGHT * n_choices:
-        trials = _cross_fit(rows, use, objective, fold[use], v)
+        trials, exact = _cross_fit(rows, use, objective, fold[use], v)
         method = "cross-fitted"
     else:
         trials = _learn_folds(objective, learn_rest, np.unique(fold[use]).tolist(), v)
         method = f"{N_FOLDS} folds"
     best, score = _judge(trials, model.classes, left_out, method)
-    if best:
-        v = objective.solve(objective.grid[best], v)
-    calibration = objective.calibration(rows, v, objective.grid[best]) if kind else None
+    calibration = None
+    if kind:
+        calibration = objective.calibration(rows, objective.refine(best, v, exact), objective.grid[best])
     return Calibrated(calibration, score, model)
-
-
-def _with_pairs(
-    objective: ColumnWeights, paired: Paired, use: Positions, v: Floats
-) -> tuple[ColumnWeights, Floats]:
-    """Return the objective with the interactions of the same rows, and parameters to start from."""
-    cells = column_scores(paired.rows, use, first_block=len(paired.rows.model.parts) - 1)
-    start = np.insert(v, [objective.n_weights] * cells.shape[2], 0.0)
-    return objective.with_interactions(cells, paired.allowed), start
 
 
 @dataclass(frozen=True)
@@ -145,8 +146,9 @@ class _Trial:
     #: The strengths that were tried; None if all were.
     wanted: Mask | None = None
 
+    @cached_property
     def losses(self) -> Floats:
-        """Return the log loss of every row under the class frequencies, strengths x rows."""
+        """The log loss of every row under the class frequencies, strengths x rows."""
         losses = np.full((len(self.parameters), len(self.objective.y)), np.inf)
         tried = [k for k in range(len(losses)) if self.wanted is None or self.wanted[k]]
         # Strengths of wide tables have the same parameters.
@@ -161,7 +163,7 @@ class _Trial:
 
         A fold of few rows cannot tell, and trying all strengths on few rows costs little.
         """
-        losses = self.losses()
+        losses = self.losses
         if losses.shape[1] < ENOUGH_ROWS:
             return np.asarray(np.isfinite(losses).all(axis=1))
         best = losses[losses.mean(axis=1).argmin()]
@@ -176,16 +178,35 @@ class _Trial:
         return log_probabilities(self.log_prior + self.objective.scores(self.parameters[strength]))
 
 
-def _cross_fit(rows: LeaveOneOut, use: Positions, objective: Any, fold: Codes, v: Floats) -> list[_Trial]:
-    """Return trials on leave-one-out scores of the full model; the rows are sorted by fold."""
+def _cross_fit(
+    rows: LeaveOneOut, use: Positions, objective: Any, fold: Codes, v: Floats
+) -> tuple[list[_Trial], Floats | None]:
+    """Return trials on leave-one-out scores of the full model, and the Hessian of the loss at v, if it is known.
+
+    The rows are sorted by fold. The strengths at the far ends of the grid are tried only if the default is not the best
+    of its neighbours.
+    """
     ends = np.searchsorted(fold, np.arange(N_FOLDS + 1))
     folds = [k for k, (a, b) in enumerate(pairwise(ends)) if b > a]
     parts = [slice(ends[k], ends[k + 1]) for k in folds]
     weight, prior, model = _sample_weight(rows, use), rows.log_class_prior(use), rows.model
-    return [
-        _Trial(objective.select_rows(part), weight[part], parameters, model.log_prior, prior[part])
-        for part, parameters in zip(parts, objective.cross_fit(parts, folds, v), strict=True)
-    ]
+    without = objective.without_parts(parts, folds, v)
+    grid, trials = np.arange(len(objective.grid)), []
+    known: dict[int, list[Floats]] = {}
+    for wanted in (np.isin(grid, NEIGHBOURS), np.ones(len(grid), bool)):
+        for k in np.flatnonzero(wanted).tolist():
+            known[k] = known[k] if k in known else without.parameters(k)
+        parameters = [[known.get(k, known[0])[at] for k in grid.tolist()] for at in range(len(parts))]
+        trials = [
+            _Trial(objective.select_rows(part), weight[part], own, model.log_prior, prior[part], wanted)
+            for part, own in zip(parts, parameters, strict=True)
+        ]
+        if (
+            wanted.all()
+            or np.concatenate([trial.losses for trial in trials], axis=1).mean(axis=1).argmin() == 0
+        ):
+            break
+    return trials, without.curvature
 
 
 def _learn_folds(of_all: Any, learn_rest: LearnRest, folds: list[int], v: Floats) -> list[_Trial]:
@@ -202,21 +223,22 @@ def _learn_folds(of_all: Any, learn_rest: LearnRest, folds: list[int], v: Floats
         learn, use = usable_rows(rest), usable_rows(held_out)
         if not len(use) or not len(learn):
             continue
-        objective = of_all.of(rest, learn, of_all)
+        objective, start = of_all.of(rest, learn, of_all), v
         if find_pairs is not None:
             # A copy, so that rows without interactions have the same results as without a search.
             columns_alone = replace(objective, _last_curvature=[])
             of_columns = columns_alone.solve(objective.grid[0], None, ROUGH_TOLERANCE)
             if (paired := find_pairs(objective, of_columns, learn, None)) is not None:
-                objective, _ = _with_pairs(objective, paired, learn, of_columns)
+                objective = objective.with_interactions(paired.cells, paired.allowed)
+                start = paired.start
                 held_out = held_out if paired.held_out is None else paired.held_out
         held = of_all.of(held_out, use, objective)
         weight, prior = _sample_weight(held_out, use), held_out.log_class_prior(use)
-        fitted = objective.solve_all(v, wanted)
+        fitted = objective.solve_all(start, wanted)
         trial = _Trial(held, weight, fitted, held_out.model.log_prior, prior, wanted)
         if not trials:
-            if trial.losses().mean(axis=1).argmin() != 0:
-                trial = replace(trial, parameters=objective.solve_all(v, everything), wanted=everything)
+            if trial.losses.mean(axis=1).argmin() != 0:
+                trial = replace(trial, parameters=objective.solve_all(start, everything), wanted=everything)
             wanted = trial.promising()
         trials.append(trial)
     return [replace(trial, wanted=wanted) for trial in trials]
@@ -224,7 +246,7 @@ def _learn_folds(of_all: Any, learn_rest: LearnRest, folds: list[int], v: Floats
 
 def _judge(trials: list[_Trial], classes: Labels, left_out: int, method: str) -> tuple[int, LooScore]:
     """Return the best strength, and the score of the model; no fold has a say in its own strength."""
-    losses = [trial.losses() for trial in trials]
+    losses = [trial.losses for trial in trials]
     weights = [trial.objective.weight for trial in trials]
     predictions = []
     for k, trial in enumerate(trials):

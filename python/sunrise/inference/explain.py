@@ -16,6 +16,7 @@ from sunrise.data import write
 from sunrise.data.blocks import Batch
 from sunrise.data.frame import Frame
 from sunrise.engines import array
+from sunrise.inference.block_evidence import TOGETHER, evidence_of_columns
 from sunrise.inference.comparison import Comparison, Term
 from sunrise.inference.evidence_sd import EvidenceSd, evidence_sd
 from sunrise.inference.word_evidence import ABSENT, word_scores
@@ -113,6 +114,8 @@ class Explanation:
                 values[:, j] = [column.display_value(row) for row in range(batch.n_rows)]
         for k, (a, b) in enumerate(model.schema.positions_of_pairs):
             values[:, n_columns + k] = [_pair_text(*cells) for cells in values[:, [a, b]]]
+        if model.schema.correlated is not None:
+            values[:, -1] = TOGETHER
         prior, calibration = model.plain_log_prior, model.calibration
         offset = np.zeros(len(prior)) if calibration is None else calibration.offsets_of(model.classes)
         silent = says_nothing(contributions.sum(axis=2))  # these rows have the class prior
@@ -287,6 +290,24 @@ class Explanation:
                 ]
         return []
 
+    def _correlated(self, row: int, j: int, best: int, second: int) -> list[Term]:
+        """Return the terms of the columns of a block that is scored together; none if summand j is no such block."""
+        if self.source is None or (columns := self.source.model.schema.correlated) is None:
+            return []
+        model = self.source.model
+        if j != model.schema.n_summands - 1 or not self.contributions[row, :, j].any():
+            return []
+        batch = self.source.batch.select_rows([row % len(self.contributions)])
+        evidence = evidence_of_columns(model.forms[-1], batch.blocks[-1].numbers(), best, second).tolist()
+        place = {name: at for at, name in enumerate(model.schema.names)}
+        at = [place[name] for name in columns.columns]
+        terms = [
+            Term(self.columns[k], f"{_cell_text(self.values[row, k])}, given the others", own)
+            for k, own in zip(at, evidence[:-1], strict=True)
+            if own != 0.0
+        ]
+        return [*terms, Term(TOGETHER, "", evidence[-1])]
+
     def _compare(
         self, row: int, best: int, second: int, words: bool, sd: EvidenceSd | bool = True
     ) -> Comparison:
@@ -305,7 +326,9 @@ class Explanation:
         decisive = excess != 0  # the column excludes one of the two classes
         columns: list[Term] = []
         for j in range(len(self.columns)):
-            if words and (own := self._words(row, j, best, second, sd)):
+            if words and (
+                own := self._words(row, j, best, second, sd) or self._correlated(row, j, best, second)
+            ):
                 columns += own
                 continue
             text = _cell_text(self.values[row, j])

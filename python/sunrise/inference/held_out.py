@@ -8,8 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from sunrise._common.arrays import Floats, Mask, Positions
+from sunrise._common.arrays import Codes, Floats, Mask, Positions
+from sunrise.data.blocks import Batch
 from sunrise.engines import array
+from sunrise.forms.table import Table
 from sunrise.inference.leave_one_out import LeaveOneOut
 from sunrise.model.fitted import FittedModel
 from sunrise.model.score import block_scores, score_rows
@@ -62,6 +64,17 @@ class HeldOut(LeaveOneOut):
                 impossible = form.impossible.cells(x).reshape(shape).sum(axis=3)
                 scores[at] = np.where(impossible > 0, -np.inf, scores[at])
         return scores
+
+    def like(self, batch: Batch, y: Codes) -> HeldOut | None:
+        """Return other held-out rows of the same model; None if there are several models."""
+        if len(self.folds) != 1:
+            return None
+        return HeldOut(self.model, batch, y, None, folds=((self.folds[0][0], np.arange(batch.n_rows)),))
+
+    def _level_tables(self, k: int) -> tuple[Table, Floats] | None:
+        """The table of block k and its entries, because no row has to be left out; None if there are several models."""
+        form = self.folds[0][0].plain_forms[k] if len(self.folds) == 1 else None
+        return (form, form.values) if isinstance(form, Table) else None
 
     def log_class_prior(self, rows: Any) -> Floats:
         """Return the log class prior of the models that score the rows, rows x classes."""

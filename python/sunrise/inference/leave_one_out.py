@@ -15,13 +15,15 @@ from typing import Any
 
 import numpy as np
 
-from sunrise._common.arrays import Floats
+from sunrise import _native, engines
+from sunrise._common.arrays import Codes, Floats, Positions
 from sunrise._common.warnings import LostPrecisionWarning
-from sunrise.data.blocks import Block, DenseBlock
+from sunrise.data.blocks import Batch, Block, DenseBlock, LevelsBlock
 from sunrise.engines import array
 from sunrise.families.base import Family
-from sunrise.families.left_out import RowsLeftOut
+from sunrise.families.left_out import CellsLeftOut, RowsLeftOut
 from sunrise.forms.base import Form, apply_weight
+from sunrise.forms.table import Table
 from sunrise.inference.left_out_blocks import LeftOutBlocks
 from sunrise.inference.scores import LooScore, score_of
 from sunrise.model.class_prior import log_share_without
@@ -96,6 +98,35 @@ class LeaveOneOut(LeftOutBlocks):
         for at in np.flatnonzero(refit & self._is_removable[rows]).tolist():
             scores[at] = self._refit_cells(int(positions[at]), k)
         return scores
+
+    def like(self, batch: Batch, y: Codes) -> LeaveOneOut | None:
+        """Return other rows without sample weights, scored in the same way; None if that depends on the row."""
+        return LeaveOneOut(self.model, batch, y, None)
+
+    def write_levels(self, k: int, rows: Positions, out: Floats, first: int) -> bool:
+        """Write the `cells` of block k for some rows into `out`, rows x (classes - 1) x columns, from `first` on.
+
+        They are differences from the first class. False if block k has no table of levels, or not all are finite.
+        """
+        block, tables = self.batch.blocks[k], self._level_tables(k)
+        if tables is None or not isinstance(block, LevelsBlock):
+            return False
+        (form, own), n = tables, len(rows) * len(block.codes) * len(self.model.classes)
+        entries = [
+            form.entries_of(j, np.arange(codes.max(initial=-1) + 1)) for j, codes in enumerate(block.codes)
+        ]
+        columns = [np.ascontiguousarray(codes, np.int32) for codes in block.codes]
+        data = columns, entries, np.ascontiguousarray(form.values), np.ascontiguousarray(own)
+        n_threads = engines.threads(self.model.n_jobs, n)
+        return _native.level_differences(*data, self.y, rows, out, first, n_threads)
+
+    def _level_tables(self, k: int) -> tuple[Table, Floats] | None:
+        """The table of block k, and its entries for the class of a row without the row; None if it has no tables."""
+        form, hook = self.model.plain_forms[k], self._hooks[k]
+        own = hook.form if isinstance(hook, CellsLeftOut) else None
+        if not isinstance(form, Table) or not isinstance(own, Table) or self._changes_all_classes(k):
+            return None
+        return (form, own.values) if np.array_equal(form.codes, own.codes) else None
 
     def block(self, k: int) -> Floats:
         """Return the uncalibrated scores of block k, rows x classes."""

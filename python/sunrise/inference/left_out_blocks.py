@@ -260,7 +260,7 @@ class LeftOutBlocks:
         """Return the leave-one-out scores of a joint block, cached because calibration does not change them."""
         if k not in self._joint_cache:
             hook: Any = self._hooks[k]
-            rows = as_sparse(self.batch.blocks[k])
+            rows = None if hook.dense else as_sparse(self.batch.blocks[k])
             scores = None
             if rows is not None:
                 n_threads = engines.threads(self.model.n_jobs, len(rows.data) * len(self.model.classes))

@@ -6,6 +6,7 @@ import numpy as np
 
 from sunrise import engines
 from sunrise._common.arrays import Floats, Positions
+from sunrise.inference.few_values import write_few_values
 from sunrise.inference.leave_one_out import LeaveOneOut
 
 #: A score of -inf is replaced by the least finite score of the row minus this number, so that weights still apply.
@@ -42,22 +43,22 @@ def log_frequencies(rows: LeaveOneOut, use: Positions) -> Floats:
     return rows.log_frequencies(use)
 
 
-def column_scores(rows: LeaveOneOut, use: Positions, first_block: int = 0) -> Floats:
-    """Return the scores of every column, or joint block, for some rows: rows x (classes - 1) x weights.
-
-    Blocks before `first_block` are left out.
-    """
-    model, parts = rows.model, rows.model.parts[first_block:]
+def column_scores(rows: LeaveOneOut, use: Positions) -> Floats:
+    """Return the scores of every column, interaction or joint block for some rows: rows x (classes - 1) x weights."""
+    model, parts = rows.model, rows.model.parts
     n_weights = sum(1 if part.family.joint else len(part.columns) for part in parts)
     scores = np.empty((len(use), len(model.classes) - 1, n_weights))
     all_rows = len(use) == rows.batch.n_rows and bool((use[:-1] < use[1:]).all())
     first = 0
-    for k, part in enumerate(parts, first_block):
+    for k, part in enumerate(parts):
         if part.family.joint:
             scores[:, :, first] = block_scores(rows, k, use)
             first += 1
             continue
         n = len(part.columns)
+        if rows.write_levels(k, use, scores, first) or write_few_values(rows, k, use, scores, first):
+            first += n
+            continue
         step = max(1, PIECE // (n * len(model.classes)))
         for start in range(0, len(use), step):
             here = slice(start, start + step)
@@ -87,7 +88,7 @@ def score_unit(rows: LeaveOneOut, k: int, use: Positions) -> float:
     Complement weights that were divided by their sum give very small scores, for which a weight near 1 is not expected.
     """
     family = rows.model.parts[k].family
-    if family.generative or not family.joint:
+    if family.generative or not family.joint or family.reader.derived:
         return 1.0
     sample = _minus_first_class(_replace_infinite(rows.block(k)[use[:UNIT_ROWS]]))
     size = float(np.sqrt(np.mean(sample * sample))) if sample.size else 0.0

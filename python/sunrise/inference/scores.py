@@ -8,7 +8,7 @@ import numpy as np
 
 from sunrise._common.arrays import Codes, Floats, Labels
 from sunrise._common.stored import stored
-from sunrise.engines.array import mean_log_loss
+from sunrise.engines.array_loss import mean_log_loss
 from sunrise.inference.quality import Quality
 
 

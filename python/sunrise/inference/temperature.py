@@ -14,9 +14,9 @@ import numpy as np
 
 from sunrise import engines
 from sunrise._common.arrays import Codes, Floats, Mask, Positions
-from sunrise.inference.column_weights import OFFSET_PENALTY
+from sunrise.inference.column_weights import OFFSET_PENALTY, SlowWithoutParts
 from sunrise.inference.leave_one_out import LeaveOneOut
-from sunrise.inference.optimise import minimise
+from sunrise.inference.optimise import Curvature, minimise
 from sunrise.inference.score_blocks import (
     block_scores,
     log_frequencies,
@@ -25,6 +25,7 @@ from sunrise.inference.score_blocks import (
     usable_rows,
 )
 from sunrise.model.calibration_weights import Calibration
+from sunrise.model.choice import Part
 from sunrise.numerics.special import log
 
 #: Number of rows to which a temperature is fitted, in total and per class: the larger of the two limits applies.
@@ -62,7 +63,7 @@ class Temperature:
     def of(cls, rows: LeaveOneOut, use: Positions, like: Temperature | None = None) -> Temperature:
         """Return the objective for these rows; its parameters have the meaning that they have in `like`."""
         parts = rows.model.parts
-        joint = [k for k, part in enumerate(parts) if part.family.joint]
+        joint = [k for k, part in enumerate(parts) if _has_length(part)]
         rest = [k for k in range(len(parts)) if k not in joint]
         scores = [block_scores(rows, k, use) for k in [*rest, *joint]]
         blocks = [sum(scores[1 : len(rest)], start=scores[0])] if rest else []
@@ -167,14 +168,24 @@ class Temperature:
         """Return the parameters for every strength of the grid, which has one."""
         return [self.solve()]
 
-    def cross_fit(self, parts: list[slice], folds: list[int], v: Floats) -> list[list[Floats]]:
+    def solve_nearly(self, start: Floats | None = None) -> Floats:
+        """Return the parameters that minimise the penalised loss."""
+        return self.solve()
+
+    def refine(self, k: int, v: Floats, exact: Floats | None) -> Floats:
+        """Return the parameters v, which are exact."""
+        return v
+
+    def without_parts(self, parts: list[slice], folds: list[int], v: Floats) -> SlowWithoutParts:
         """Return the parameters without each part of the rows.
 
         Each fit starts from the parameters v and the Hessian of all rows.
         """
         everywhere, hessian = np.arange(len(self.y)), self._hessian(v)
         rests = [self.select_rows(np.delete(everywhere, part)) for part in parts]
-        return [[rest._not_worse(rest._minimise(v, FOLD_TOLERANCE, hessian))] for rest in rests]
+        return SlowWithoutParts(
+            [rest._not_worse(rest._minimise(v, FOLD_TOLERANCE, hessian)) for rest in rests]
+        )
 
     def calibration(self, rows: LeaveOneOut, v: Floats, strengths: None) -> Calibration:
         """Return the calibration with these parameters."""
@@ -183,7 +194,7 @@ class Temperature:
         exponents = np.zeros_like(weights)
         for k, part in enumerate(model.parts):
             weights[list(part.columns)] *= score_unit(rows, k, usable_rows(rows))
-        joint = (part for part in model.parts if part.family.joint)
+        joint = (part for part in model.parts if _has_length(part))
         for part, g in zip(joint, v[1 : self.n_weights], strict=True):
             exponents[list(part.columns)] = g
         offsets = dict(zip(model.classes.tolist(), v[self.n_weights :].tolist(), strict=True))
@@ -214,7 +225,7 @@ class Temperature:
         weights = np.zeros(cells.shape[2])
         weights[0] = 1.0
         return (
-            cells.ravel(),
+            [cells.ravel()],
             self.prior,
             self.y,
             self.weight / self._n,
@@ -259,7 +270,8 @@ class Temperature:
         free = np.where(self.has_offset, np.inf, 0.0)
         low = np.concatenate([[-30.0], np.full(n_joint, -3.0), -free])
         high = np.concatenate([[10.0], np.full(n_joint, 3.0), free])
-        return minimise(self._objective, self._hessian, start, (low, high), tolerance, hessian)
+        curvature = Curvature(self._hessian, first=hessian)
+        return minimise(self._objective, curvature, start, (low, high), tolerance)
 
 
 class Uncalibrated(Temperature):
@@ -276,6 +288,11 @@ class Uncalibrated(Temperature):
         """Return the parameters of plain naive Bayes."""
         return np.zeros(1 + len(self.lengths) + len(self.has_offset))
 
-    def cross_fit(self, parts: list[slice], folds: list[int], v: Floats) -> list[list[Floats]]:
+    def without_parts(self, parts: list[slice], folds: list[int], v: Floats) -> SlowWithoutParts:
         """Return the parameters of plain naive Bayes for every part."""
-        return [[v] for _ in parts]
+        return SlowWithoutParts([v] * len(parts))
+
+
+def _has_length(part: Part) -> bool:
+    """True for joint blocks of counts, whose rows have a length."""
+    return part.family.joint and part.family.support.lowest >= 0.0

@@ -1,7 +1,9 @@
-"""Calibration of text by weights of words: which layers the data support, by true folds, and the full fit.
+"""Choice of the layers of `inference/word_weights.py`, and the fit of the chosen layers to all documents.
 
-Bands overfit small collections, and weights of words overfit short and noisy texts: true folds choose bands or none,
-and the strength of the pull of v, or no v. The same folds score the whole procedure.
+Bands overfit small collections, and learned weights overfit short and noisy texts. Cross-validation therefore decides
+whether bands have factors, whether words have learned weights, and how strong the penalty on these is: for each fold, a
+model and its layers are fitted to the documents outside the fold and predict the documents of the fold. The same
+predictions give `loo_score_`.
 """
 
 from __future__ import annotations
@@ -28,12 +30,12 @@ from sunrise.statistics.model import Stats
 
 #: Penalty factors of |v|^2 / 2, times the mean squared length of the documents, from strong to weak.
 STRENGTHS = (3.0, 1.0, 0.3, 0.1, 0.03)
-#: In folds, a step of the search for v gains at least this share of the loss without v.
+#: In folds, the search for learned weights ends when a step gains less than this share of the loss without them.
 ROUGH = 1e-4
 #: Most documents on which bands and strength are chosen; with fewer than the second number there are five folds,
 #: else two.
 MOST_JUDGED, MANY = 4000, 5000
-#: A more flexible model must be better by this number of standard errors.
+#: More flexible layers must be better by this number of standard errors.
 CLEARLY = 0.5
 
 
@@ -42,7 +44,7 @@ def can_weight_words(model: FittedModel) -> bool:
     if len(model.parts) != 1 or not isinstance(model.parts[0].family, Documents):
         return False
     family = model.parts[0].family
-    return family.reader.update_problem(family) is None and model.plain_forms[0].kind == "linear"
+    return family.reader.update_problem(family) is None and family.is_linear(model.params[0])
 
 
 def calibrate_words(rows: LeaveOneOut, hashes: Any) -> Calibrated:
@@ -79,10 +81,10 @@ def calibrate_words(rows: LeaveOneOut, hashes: Any) -> Calibrated:
 
 
 def _choose(rows: LeaveOneOut, hashes: Any) -> tuple[bool, float | None, tuple[Positions, Floats, str]]:
-    """Choose bands or none and a strength or None by true folds.
+    """Choose by cross-validation: factors of bands or not, and the strength of the penalty (None: no learned weights).
 
-    Also returns the scored documents, their log-probabilities by the settings that the other folds chose, and the name
-    of the method.
+    The third result has the scored documents, their log-probabilities, and the name of the method for `loo_score_`. A
+    document is predicted under the choice that is best for the other folds.
     """
     n = rows.batch.n_rows
     n_folds = N_FOLDS if n < MANY else 2
@@ -109,24 +111,27 @@ def _choose(rows: LeaveOneOut, hashes: Any) -> tuple[bool, float | None, tuple[P
 
 @dataclass
 class Trials:
-    """Settings that were tried on documents of all folds, with classes y and weights."""
+    """All choices that were tried, with their predictions for the documents of all folds (classes y, weights)."""
 
     held: list[Held]
     y: Codes
     weight: Floats
 
     def __post_init__(self) -> None:
-        #: By bands or none and strength: the layers of the folds, and the log-probabilities of all documents.
+        #: By choice (bands, strength): the layers of every fold, and the log-probabilities of all documents.
         self._tried: dict[tuple[bool, float | None], tuple[list[Layers], Floats]] = {}
 
     def _try(self, use_bands: bool, strength: float | None, start: list[Layers] | None = None) -> Floats:
-        """Try settings, from the learned weights of other layers, and return the loss of every document."""
+        """Fit the layers of a choice in every fold, and return the loss of every document.
+
+        `start` has layers of another choice, at whose learned weights the search starts.
+        """
         if strength is None:
             layers = [own.learner.fit_bands() if use_bands else own.learner.plain for own in self.held]
         else:
             plain = self._tried[use_bands, None][0]
             before = plain if start is None else start
-            starts = [a._replace(learned=b.learned) for a, b in zip(plain, before, strict=True)]
+            starts = [a._replace(coefficients=b.coefficients) for a, b in zip(plain, before, strict=True)]
             pairs = zip(self.held, starts, strict=True)
             layers = [own.learner.fit_words(layer, strength, ROUGH) for own, layer in pairs]
         log_p = np.concatenate([a.log_proba(b) for a, b in zip(self.held, layers, strict=True)])
@@ -137,10 +142,11 @@ class Trials:
         return np.asarray(-log_p[np.arange(len(self.y)), self.y])
 
     def search(self) -> tuple[bool, float | None]:
-        """Return bands or none, and the strength or None, that give the least loss.
+        """Return the choice with the least loss: factors of bands or not, and the strength of the penalty or None.
 
-        Strengths are tried from strong to weak while they improve; then the other setting of the bands is tried with
-        the same strength, and weaker ones if it is better.
+        First bands are chosen without learned weights. Then penalties are tried from strong to weak while they improve
+        the loss. At the end the other choice of the bands is tried with the same penalty, and with weaker ones if it is
+        better.
         """
         use_bands, strength, least = False, None, self._try(False, None)
         if self.held[0].learner.left.has_bands:
@@ -158,9 +164,10 @@ class Trials:
         return use_bands, strength
 
     def _weaken(self, use_bands: bool, strength: float | None, least: Floats) -> tuple[float | None, Floats]:
-        """Return the best strength from this one on, and its losses: weaker ones are tried while they improve.
+        """Try weaker penalties than `strength` while they improve, and return the best strength with its losses.
 
-        Without a strength the second one comes first, and the strongest only if the second does not improve.
+        If there are no learned weights yet (None), the second strength is tried first: it usually helps. The strongest
+        is tried only if the second does not help.
         """
         layers = None if strength is None else self._tried[use_bands, strength][0]
         for weaker in STRENGTHS[1:] if strength is None else STRENGTHS[STRENGTHS.index(strength) + 1 :]:
@@ -175,7 +182,7 @@ class Trials:
         return strength, least
 
     def log_proba(self) -> Floats:
-        """Return log-probabilities of all documents; no fold has a say in the settings for itself."""
+        """Return log-probabilities of all documents, each under the choice that is best for the other folds."""
         of_fold = np.repeat(np.arange(len(self.held)), [len(own.y) for own in self.held])
         tried = [log_p for _, log_p in self._tried.values()]
         losses, found = [self._loss(log_p) for log_p in tried], np.empty_like(tried[0])
@@ -194,7 +201,7 @@ def _is_better(new: Floats, old: Floats, weight: Floats) -> bool:
 
 @dataclass(frozen=True)
 class _Nameless:
-    """The vocabulary of models that are not kept: nobody reads its words."""
+    """Stands for the vocabulary of the models of folds, whose words nobody reads."""
 
     n_words: int
 
@@ -205,7 +212,7 @@ class _Nameless:
 
 
 def _fewer_words(rows: LeaveOneOut) -> LeaveOneOut:
-    """Return the rows with only the words that they have as columns."""
+    """Return the rows without the columns of words that none of them contains."""
     block: Any = rows.batch.blocks[0]
     present = np.zeros(block.shape[1], bool)
     present[block.indices] = True

@@ -1,9 +1,17 @@
-"""Calibration of text by weights of words: bands of words, and a weight of every word and class.
+"""Calibration of text by weights of words.
 
-The score of class c is log pi_c + d_c + f sum_j x_j u_j (w_b(j) R_jc + v_jc) with f = t (tokens + 1)^g, where R are the
-weights of the model of words. All layers are fitted to leave-one-out scores: t, g and d as a temperature; then the
-weights w of bands of words by document frequency (12 numbers of 0 or more, pulled to 1); then v, what the model, left
-out, still gets wrong (logistic regression with the scores so far as offsets, pulled to 0).
+The model of words gives word j the weight R_jc for class c, from counts alone. This module corrects these weights in
+three layers. Each layer is fitted to leave-one-out scores of the training documents, with the layers before it fixed:
+
+1. Temperature: a factor t, an exponent g of the document length, and an offset d_c for every class.
+2. Bands: words are grouped by the number of documents that contain them (1, 2-3, 4-7, ...). Each of the 12 groups has a
+   factor w >= 0; a penalty keeps it close to 1.
+3. Learned weights: a number v_jc for every word and class, added to the weight of the word. They are fitted by logistic
+   regression, in which the scores of the first two layers are fixed offsets; a penalty keeps them close to 0.
+
+With x_j the scaled count and u_j the IDF weight of word j, the score of class c is
+
+    log prior_c + d_c + f sum_j x_j u_j (w_band(j) R_jc + v_jc),   f = t (tokens + 1)^g
 """
 
 from __future__ import annotations
@@ -22,7 +30,7 @@ from sunrise.families.documents_left_out import DocumentsLeftOut
 from sunrise.families.left_out import Documents
 from sunrise.inference.column_weights import OFFSET_PENALTY
 from sunrise.inference.leave_one_out import LeaveOneOut
-from sunrise.inference.optimise import minimise
+from sunrise.inference.optimise import Curvature, minimise
 from sunrise.inference.score_blocks import log_frequencies, log_probabilities, score_unit, usable_rows
 from sunrise.inference.temperature import Temperature
 from sunrise.numerics.special import log
@@ -36,42 +44,55 @@ BAND_ROWS, BAND_SCORES = 2048, 1 << 19
 
 
 class Layers(NamedTuple):
-    """Fitted layers: parameters of the temperature, weights of the bands, offsets of the classes, and learned weights.
+    """The numbers of the three layers: factors of the bands (w), offsets of the classes (d), learned weights (v).
 
-    `learned` is words x classes, over the words of a `Learner`; None without.
+    `learned` is words x classes, for the positions in `Learner.words`; None if no weights are learned. The learned
+    weights are a weighted sum of the training documents. `coefficients` (documents x classes, one column for two
+    classes) are the weights of this sum, from which a search with another penalty starts.
     """
 
     bands: Floats
     offsets: Floats
     learned: NDArray[np.float32] | None = None
+    coefficients: NDArray[np.float32] | None = None
+
+
+def _sum_over_bands(scores: Floats, weights: Floats) -> Floats:
+    """Add up scores (rows x bands x classes) over the bands, each times its weight; the result is rows x classes."""
+    # Without BLAS, which would copy the scores and start threads of its own.
+    return np.asarray(np.einsum("rbc,b->rc", scores, weights))
 
 
 @dataclass
 class Learner:
-    """The layers on top of one model of words, fitted to its documents, each left out."""
+    """Fits the layers of one text model to leave-one-out scores of its training documents, `rows`."""
 
     rows: LeaveOneOut
 
     @cached_property
     def left(self) -> DocumentsLeftOut:
-        """The text column, with its documents left out."""
+        """Computes the leave-one-out scores of the text column."""
         hook: Any = self.rows._hooks[0]
         return hook.documents  # type: ignore[no-any-return]
 
     @cached_property
     def n_threads(self) -> int:
-        """Number of threads for passes over the words."""
+        """Number of threads of the native functions: `n_jobs` of the model, or 1 if there is little to compute.
+
+        The work is counted in cells: distinct words of every document, times classes.
+        """
         block: Any = self.rows.batch.blocks[0]
         return engines.threads(self.rows.model.n_jobs, len(block.data) * len(self.rows.model.classes))
 
     @cached_property
     def _documents(self) -> Documents:
+        """The training documents as scaled counts of words, with the band of every word."""
         block: Any = self.rows.batch.blocks[0]
         return self.left.documents(block, self.rows.fitted_weight, self.left.has_bands)
 
     @cached_property
     def _bands(self) -> Floats:
-        """Leave-one-out scores by bands, rows x bands x classes."""
+        """Leave-one-out scores of the training documents, one sum per band of words: rows x bands x classes."""
         rows = self.rows
         scores = self.left.band_scores(self._documents, rows.y, rows.fitted_weight, self.n_threads)
         if scores is None:
@@ -86,7 +107,7 @@ class Learner:
 
     @cached_property
     def _temperature(self) -> tuple[Temperature, Floats, float]:
-        """The temperature, its parameters, and the unit of the scores."""
+        """The first layer: its objective, its fitted parameters, and the factor of `score_unit`."""
         _ = self._bands  # the temperature reads their sums
         rows = self.rows
         use = np.arange(rows.batch.n_rows)
@@ -97,26 +118,28 @@ class Learner:
         return objective, objective.solve(), score_unit(rows, 0, usable_rows(rows))
 
     def factors(self, block: Any) -> Floats:
-        """Return f of documents."""
+        """Return the factor f of every document of a block: t (tokens + 1)^g, see the module."""
         objective, v, unit = self._temperature
         return np.asarray(unit * np.exp(objective.log_t(v) + v[1] * np.log1p(block.lengths())))
 
     @cached_property
     def plain(self) -> Layers:
-        """The temperature alone."""
+        """The first layer alone: all bands have the factor 1, and no weights are learned."""
         objective, v, _ = self._temperature
         return Layers(np.ones(self._bands.shape[1]), v[objective.n_weights :])
 
     @cached_property
     def _factors(self) -> Floats:
+        """The factor f of every training document."""
         return self.factors(self.rows.batch.blocks[0])
 
     @cached_property
     def _prior(self) -> Floats:
+        """Log frequencies of the classes, rows x classes."""
         return log_frequencies(self.rows, np.arange(self.rows.batch.n_rows))
 
     def fit_bands(self) -> Layers:
-        """Return the layers with weights of bands."""
+        """Return the first two layers: the temperature, and a factor for every band."""
         rows, n = self.rows, self.rows.batch.n_rows
         some, most = np.arange(n), max(BAND_ROWS, BAND_SCORES // self._bands[0].size)
         if n > most:
@@ -124,7 +147,7 @@ class Learner:
         weight, total = rows.fitted_weight[some], float(rows.fitted_weight.sum())
         cells = self._bands[some] * self._factors[some, None, None]
         cells = np.ascontiguousarray((cells[:, :, 1:] - cells[:, :, :1]).transpose(0, 2, 1)).ravel()
-        data = cells, self._prior[some], rows.y[some], weight / weight.sum()
+        data = [cells], self._prior[some], rows.y[some], weight / weight.sum()
         n_bands, start = self._bands.shape[1], self.plain
         penalty = np.repeat([BAND_PENALTY, OFFSET_PENALTY], [n_bands, len(start.offsets)]) / total
         centre = np.repeat([1.0, 0.0], [n_bands, len(start.offsets)])
@@ -141,21 +164,22 @@ class Learner:
         fixed = ~self._temperature[0].has_offset
         low = np.concatenate([np.zeros(n_bands), np.where(fixed, start.offsets, -np.inf)])
         high = np.concatenate([np.full(n_bands, np.inf), np.where(fixed, start.offsets, np.inf)])
-        p = minimise(objective, hessian, np.concatenate([start.bands, start.offsets]), (low, high), 1e-6)
+        first = np.concatenate([start.bands, start.offsets])
+        p = minimise(objective, Curvature(hessian), first, (low, high), 1e-6)
         return Layers(p[:n_bands], p[n_bands:])
 
     @cached_property
     def words(self) -> Positions:
-        """Positions of the words that have weights: those that another document has."""
+        """Positions of the words that get learned weights: more than one document contains them."""
         return np.flatnonzero(self.left._is_used)
 
     @cached_property
     def _z(self) -> SparseBlock:
-        """Documents f r x u over the words that have weights."""
+        """The matrix of the training documents that is multiplied by the learned weights, see `_columns`."""
         return self._columns(self._documents, self._factors)
 
     def _columns(self, documents: Documents, factors: Floats) -> SparseBlock:
-        """Return the matrix that the learned weights multiply: scaled counts, one column per weighted word."""
+        """Return the matrix to multiply by the learned weights: f x_j u_j, documents x positions in `words`."""
         idf, place = self.left.family.weight_to_apply, np.full(documents.shape[1], -1, np.int32)
         place[self.words] = np.arange(len(self.words), dtype=np.int32)
         column = place[documents.indices]
@@ -167,32 +191,35 @@ class Learner:
         return SparseBlock(data, column[keep], indptr.astype(np.int64), shape)
 
     def fit_words(self, layers: Layers, strength: float, tolerance: float = TOLERANCE) -> Layers:
-        """Return layers with weights of words, found from those that the layers have already."""
+        """Return the layers with learned weights of words, fitted under a penalty with the factor `strength`.
+
+        The search starts at the learned weights of `layers` if there are any, else at 0. A larger `strength` gives
+        smaller weights.
+        """
         rows, n_classes = self.rows, len(self.rows.model.classes)
-        offsets = np.tensordot(self._bands, layers.bands, (1, 0)) * self._factors[:, None]
-        offsets += self._prior
+        offsets = _sum_over_bands(self._bands, layers.bands) * self._factors[:, None]
+        # A class without documents has the log-frequency -inf, and the search needs numbers.
+        offsets += np.maximum(self._prior, -1e6)
         offsets += layers.offsets
         weight, z = rows.fitted_weight, self._z
         squares = float((np.repeat(weight, np.diff(z.indptr)) * z.data.astype(np.float64) ** 2).sum())
         penalty = strength * squares / float(weight.sum())
         width = 1 if n_classes == 2 else n_classes
-        start = layers.learned
         if penalty == 0.0:
             return layers._replace(learned=np.zeros((len(self.words), n_classes), np.float32))
+        start = layers.coefficients
         if start is None:
-            start = np.zeros((len(self.words), width), np.float32)
-        elif n_classes == 2:
-            start = np.float32(2.0) * start[:, 1:]
+            start = np.zeros((len(rows.y), width), np.float32)
         penalty /= 2.0 if n_classes == 2 else 1.0  # one column stands for v and -v
         rest = start, penalty, tolerance, self.n_threads
-        v = engines.current().word_weights(z, offsets, rows.y, weight, *rest)
+        v, coefficients = engines.current().word_weights(z, offsets, rows.y, weight, *rest)
         learned = np.float32(0.5) * np.concatenate([-v, v], axis=1) if n_classes == 2 else v
-        return layers._replace(learned=learned)
+        return layers._replace(learned=learned, coefficients=coefficients)
 
 
 @dataclass
 class Held:
-    """Documents that a learner has not seen."""
+    """Documents that a learner was not fitted to, with their labels, to judge its layers."""
 
     learner: Learner
     block: Any
@@ -200,6 +227,7 @@ class Held:
 
     @cached_property
     def _documents(self) -> Documents:
+        """The documents as scaled counts of words; one band for all words if the model has no bands."""
         left = self.learner.left
         documents = left.new_documents(self.block)
         if not left.has_bands:
@@ -208,6 +236,7 @@ class Held:
 
     @cached_property
     def _bands(self) -> Floats:
+        """Scores of the documents, one sum per band of words: rows x bands x classes."""
         nothing = np.zeros(len(self.y))
         scores = self.learner.left.band_scores(self._documents, self.y, nothing, self.learner.n_threads)
         if scores is None:
@@ -218,12 +247,13 @@ class Held:
 
     @cached_property
     def _z(self) -> Any:
+        """The sparse matrix that is multiplied by the learned weights."""
         return self.learner._columns(self._documents, self.learner.factors(self.block)).matrix
 
     def log_proba(self, layers: Layers) -> Floats:
-        """Return log-probabilities under the frequencies of the classes, rows x classes."""
+        """Return the log-probabilities of the classes by these layers, rows x classes; the prior is by frequency."""
         model = self.learner.rows.model
-        scores = np.tensordot(self._bands, layers.bands, (1, 0)) * self.learner.factors(self.block)[:, None]
+        scores = _sum_over_bands(self._bands, layers.bands) * self.learner.factors(self.block)[:, None]
         if layers.learned is not None:
             scores += self._z @ layers.learned
         prior = log(model.stats.weight / model.stats.weight.sum()) if model.is_generative else 0.0

@@ -86,10 +86,10 @@ class RowAccumulator:
         findings.warn()
         return self._stats(blocks, self._asleep(table, schema))
 
-    def interactions(self, table: Frame, schema: Schema) -> Any:
-        """The counts of the interactions of a schema."""
-        block = self._part(table, schema.parts[-1], schema, None, Findings())
-        return self._stats([block], None).blocks[0]
+    def interactions(self, table: Frame, schema: Schema) -> tuple[Any, ...]:
+        """The statistics of the interactions of a schema."""
+        blocks = [self._part(table, part, schema, None, Findings()) for part in schema.interaction_parts]
+        return self._stats(blocks, None).blocks
 
     def learn(self, columns: Sequence[Column], choices: Sequence[Choice]) -> list[Choice]:
         """Return the choices with the settings that the first data decide: edges of bins."""

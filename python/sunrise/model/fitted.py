@@ -204,27 +204,32 @@ class FittedModel:
         new.log_prior = self.plain_log_prior + calibration.offsets_of(self.classes)
         return new
 
-    def with_interactions(self, schema: Schema, block: Any) -> FittedModel:
-        """Return an uncalibrated model with the interactions of a schema; `block` has their counts.
+    def with_interactions(self, schema: Schema, blocks: tuple[Any, ...]) -> FittedModel:
+        """Return an uncalibrated model with the interactions of a schema; `blocks` have their statistics.
 
         The blocks of the columns stay as they were derived.
         """
         new = copy.copy(self.uncalibrated)
         for name in ("forms", "records", "silent", "row_exponents", "columns_alone", "has_offsets"):
             new.__dict__.pop(name, None)
-        part = Part(self.settings.with_defaults(schema.parts[-1].family), schema.parts[-1].columns)
-        alone = replace(self._given_stats, blocks=(block,), asleep=None).reindexed(self.classes)
-        own = (alone if self.factors is None else alone.scaled(self.factors)).blocks[0]
-        params = part.family.params(own, self.stats.weight)
-        new._given_stats = replace(self._given_stats, blocks=(*self._given_stats.blocks, block))
-        new.stats = replace(self.stats, blocks=(*self.stats.blocks, own))
-        new.schema, new.parts, new.blocks = schema, (*self.parts, part), (*self.blocks, own)
-        new.supports = (*self.supports, part.family.support)
-        more = {"params": params, "plain_forms": part.family.form(params), "lookups": None}
-        for name, value in more.items():
-            if name in new.__dict__:
-                value = part.family.reader.lookup(own) if name == "lookups" else value
-                new.__dict__[name] = (*new.__dict__[name], value)
+        alone = replace(self._given_stats, blocks=blocks, asleep=None).reindexed(self.classes)
+        own = (alone if self.factors is None else alone.scaled(self.factors)).blocks
+        given = zip(schema.interaction_parts, own, strict=True)
+        parts = tuple(
+            Part(self.settings.with_defaults(part.family).resolve(block), part.columns)
+            for part, block in given
+        )
+        new._given_stats = replace(self._given_stats, blocks=(*self._given_stats.blocks, *blocks))
+        new.stats = replace(self.stats, blocks=(*self.stats.blocks, *own))
+        new.schema, new.parts, new.blocks = schema, (*self.parts, *parts), (*self.blocks, *own)
+        new.supports = (*self.supports, *(part.family.support for part in parts))
+        for part, block in zip(parts, own, strict=True):
+            params = part.family.params(block, self.stats.weight)
+            more = {"params": params, "plain_forms": part.family.form(params), "lookups": None}
+            for name, value in more.items():
+                if name in new.__dict__:
+                    value = part.family.reader.lookup(block) if name == "lookups" else value
+                    new.__dict__[name] = (*new.__dict__[name], value)
         return new
 
     @property
@@ -239,7 +244,7 @@ class FittedModel:
         if schema is self.schema:
             return self
         alone = self.columns_alone.uncalibrated
-        new = alone.with_interactions(schema, blocks[-1]) if keep else alone
+        new = alone.with_interactions(schema, blocks[len(schema.column_parts) :]) if keep else alone
         if (calibration := self.calibration) is None:
             return new
         summands = np.array([*range(first), *(first + k for k in keep)], int)
@@ -260,8 +265,9 @@ class FittedModel:
             return self
         alone = self.select_blocks(list(range(len(self.schema.column_parts))))
         alone.schema = replace(self.schema, interactions=())
-        alone._given_stats = replace(self._given_stats, blocks=self._given_stats.blocks[:-1])
-        alone.stats = replace(self.stats, blocks=self.stats.blocks[:-1])
+        n_blocks = len(self.schema.column_parts)
+        alone._given_stats = replace(self._given_stats, blocks=self._given_stats.blocks[:n_blocks])
+        alone.stats = replace(self.stats, blocks=self.stats.blocks[:n_blocks])
         alone.__dict__.pop("records", None)
         return alone
 

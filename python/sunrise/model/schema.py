@@ -16,7 +16,7 @@ from sunrise.data.derive import Rules
 from sunrise.families.base import Family
 from sunrise.model.choice import Choice, Part
 from sunrise.model.given_families import given_choices
-from sunrise.model.interaction import Interaction, joint_family
+from sunrise.model.interaction import CorrelatedColumns, Interaction, joint_family
 
 
 @dataclass(frozen=True)
@@ -31,8 +31,9 @@ class Schema:
     label: Any = None
     #: The library of the first data frame, if any.
     library: str | None = None
-    #: Pairs of columns that are scored together. They form the last block, at positions after those of the columns.
-    interactions: tuple[Interaction, ...] = ()
+    #: Columns that are scored together, as summands at positions after those of the columns. Pairs form one block. A
+    #: block of numbers (`CorrelatedColumns`) comes last.
+    interactions: tuple[Interaction | CorrelatedColumns, ...] = ()
     #: How columns are derived from those of a table; None if they are used as they are.
     rules: Rules | None = None
 
@@ -59,14 +60,31 @@ class Schema:
 
     @cached_property
     def parts(self) -> tuple[Part, ...]:
-        """The blocks: those of the columns, then one of the interactions."""
-        return self.column_parts if not self.interactions else (*self.column_parts, self._interaction_part)
+        """The blocks: those of the columns, then those of the interactions."""
+        return self.column_parts if not self.interactions else (*self.column_parts, *self.interaction_parts)
 
     @property
-    def _interaction_part(self) -> Part:
-        first = len(self.names)
-        positions = tuple(range(first, first + len(self.interactions)))
-        return Part(joint_family(self.interactions, self.names), positions)
+    def interaction_parts(self) -> tuple[Part, ...]:
+        """The block of the pairs and the block of numbers, those that the model has."""
+        first, pairs = len(self.names), self.pairs
+        parts = []
+        if pairs:
+            family = joint_family(pairs, self.names)
+            parts.append(Part(family, tuple(range(first, first + len(pairs)))))
+        if self.correlated is not None:
+            parts.append(Part(self.correlated.family(self.names), (first + len(pairs),)))
+        return tuple(parts)
+
+    @property
+    def pairs(self) -> tuple[Interaction, ...]:
+        """The pairs of columns that are scored together."""
+        return tuple(own for own in self.interactions if isinstance(own, Interaction))
+
+    @property
+    def correlated(self) -> CorrelatedColumns | None:
+        """The numeric columns that are scored together; None if the model has no block of them."""
+        last = self.interactions[-1] if self.interactions else None
+        return last if isinstance(last, CorrelatedColumns) else None
 
     @property
     def n_summands(self) -> int:
@@ -75,14 +93,14 @@ class Schema:
 
     @property
     def positions_of_pairs(self) -> list[tuple[int, int]]:
-        """The positions of the two columns of every interaction."""
+        """The positions of the two columns of every pair."""
         if not self.interactions:
             return []
         place = {name: j for j, name in enumerate(self.names)}
-        return [(place[own.columns[0]], place[own.columns[1]]) for own in self.interactions]
+        return [(place[own.columns[0]], place[own.columns[1]]) for own in self.pairs]
 
     def is_interaction(self, part: Part) -> bool:
-        """True for the block of the interactions."""
+        """True for the blocks of the interactions."""
         return bool(self.interactions) and part.columns[0] >= len(self.names)
 
     @cached_property
@@ -113,7 +131,8 @@ class Schema:
         for part in self.column_parts:
             names = tuple(self.names[j] for j in part.columns)
             together = self.choices[part.columns[0]].block is not None
-            if part.family.reader.unlearned(part.family) is not part.family:
+            learned = part.family.reader.unlearned(part.family) is not part.family
+            if learned and not part.family.joint:
                 given |= {name: part.family.select_columns([at]) for at, name in enumerate(names)}
             elif together:
                 given[names] = part.family
@@ -225,7 +244,7 @@ class Schema:
         return own + self._aligned_interactions(other, blocks)
 
     def _aligned_interactions(self, other: Schema, blocks: tuple[Any, ...]) -> tuple[Any, ...]:
-        """Return the block of the interactions of another schema in the order of this schema."""
+        """Return the blocks of the interactions of another schema in the order of this schema."""
         theirs = {interaction: at for at, interaction in enumerate(other.interactions)}
         if theirs.keys() != set(self.interactions):
             odd = next(iter(theirs.keys() ^ set(self.interactions)))
@@ -233,9 +252,14 @@ class Schema:
                 f"The models disagree on the interaction {odd.name}: only one of them has it, or its bins have other "
                 "edges. Fit both with interactions=model.interactions_ of one of them."
             )
-        if not self.interactions:
-            return ()
-        return (blocks[-1].select_columns(np.array([theirs[own] for own in self.interactions], int)),)
+        return other._interaction_blocks([theirs[own] for own in self.interactions], blocks)
+
+    def _interaction_blocks(self, keep: Sequence[int], blocks: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Return the blocks of some of the interactions, by their positions."""
+        own, n_pairs = blocks[len(self.column_parts) :], len(self.pairs)
+        pairs = [k for k in keep if k < n_pairs]
+        rest = own[-1:] if n_pairs in keep else ()
+        return (*((own[0].select_columns(np.array(pairs, int)),) if pairs else ()), *rest)
 
     def _refuse_other_dates(self, other: Schema) -> None:
         """Raise if the days of a column are counted from another date in another schema."""
@@ -307,8 +331,7 @@ class Schema:
         if len(keep) == len(self.interactions):
             return self, blocks
         rest = replace(self, interactions=tuple(self.interactions[k] for k in keep))
-        own = (blocks[-1].select_columns(np.array(keep, int)),) if len(keep) else ()
-        return rest, (*blocks[: len(self.column_parts)], *own)
+        return rest, (*blocks[: len(self.column_parts)], *self._interaction_blocks(keep, blocks))
 
     def select_columns(self, keep: Any, blocks: tuple[Any, ...]) -> tuple[Schema, tuple[Any, ...]]:
         """Return the schema of some columns only, and their blocks, for a model with a single block (a matrix)."""
@@ -328,6 +351,10 @@ class Schema:
         views = np.arange(len(part.family.fit_support.views))
         n = len(views)
         (first, _), is_one_block = positions[0], len({k for k, _ in positions}) == 1
+        if (
+            part.family.joint and part.family.reader.derived
+        ):  # one summand, whose statistics are of several columns
+            return blocks[first]
         if is_one_block:
             return blocks[first].select_columns(np.concatenate([at * n + views for _, at in positions]))
         return type(blocks[first]).concatenate(

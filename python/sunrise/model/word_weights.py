@@ -77,7 +77,7 @@ class WordWeights(Deferred):
     def learned_for(self, stats: Any, classes: Labels) -> Floats:
         """Return the learned weights of the words of statistics, classes x words; 0 for new words and classes."""
         at, position = self._positions(stats), labels.locate(classes, self.classes)
-        out = np.zeros((stats.documents_with_word.shape[1], len(classes)))
+        out = np.zeros((len(stats.document_frequency), len(classes)))
         words, known = np.flatnonzero(at >= 0), np.flatnonzero(position >= 0)
         out[np.ix_(at[words], position[known])] = self.learned[np.ix_(words, known)]
         return out.T
@@ -85,20 +85,25 @@ class WordWeights(Deferred):
     def factors_for(self, stats: Any) -> Floats:
         """Return the factors of the words of statistics."""
         if len(self.bands) == 1:
-            return np.full(stats.documents_with_word.shape[1], self.bands[0])
-        return np.asarray(self.bands[band_of(stats.documents_with_word.sum(axis=0))])
+            return np.full(len(stats.document_frequency), self.bands[0])
+        return np.asarray(self.bands[band_of(stats.document_frequency)])
 
     def apply(self, form: Any, family: Any, stats: Any, classes: Labels, weight: float) -> Linear:
         """Return the form of a text column with these weights; `weight` multiplies all of them."""
         scaled = form.times(weight * self.factors_for(stats))
         if self.strength is None:
             return scaled  # type: ignore[no-any-return]
-        idf = np.nan_to_num(family.weight_to_apply)
-        learned = self.learned_for(stats, classes)
-        learned *= weight * idf
-        if len(scaled.x) > len(classes):  # draws of the parameters: all classes several times
-            learned = np.tile(learned, (len(scaled.x) // len(classes), 1))
-        return Linear(scaled.base, scaled.x + learned)
+        at, position = self._positions(stats), labels.locate(classes, self.classes)
+        words, known = np.flatnonzero(at >= 0), np.flatnonzero(position >= 0)
+        idf = np.nan_to_num(family.weight_to_apply)[at[words]]
+        learned = np.zeros((len(words), len(classes)))
+        learned[:, position[known]] = self.learned[np.ix_(words, known)]
+        learned *= (weight * idf)[:, None]
+        # The table of a million n-grams is large, so it is changed in place: `times` has made it.
+        table = scaled.x.T
+        for first in range(0, table.shape[1], len(classes)):  # draws have all classes several times
+            table[at[words], first : first + len(classes)] += learned
+        return Linear(scaled.base, scaled.x)
 
     def within(self, stats: Any) -> WordWeights:
         """Return the weights of the words that statistics still have: a forgotten word leaves no trace."""

@@ -14,11 +14,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from sunrise import _native
 from sunrise._common.arrays import Codes, Floats, Integers, Mask, Positions
 from sunrise._common.stored import stored
 
-#: Up to this many edges, comparing with each edge is faster than binary search.
-FEW_EDGES = 20
 #: Entries of a classes x blocks table per chunk, and the largest count in the x log x lookup table.
 _CHUNK, _LARGEST_LOOKUP = 1 << 20, 1 << 20
 #: Relative tolerance for the comparison of sums of weights.
@@ -51,15 +50,7 @@ class Cuts:
 
     def bins(self, x: Floats) -> Codes:
         """Bin of every cell; -1 for a missing cell."""
-        if len(self.edges) > FEW_EDGES:
-            codes = np.searchsorted(np.array(self.edges), x, side="right").astype(np.int32)
-        else:
-            above = np.zeros(len(x), np.uint8)
-            for edge in self.edges:
-                above += x >= edge
-            codes = above.astype(np.int32)
-        codes[np.isnan(x)] = -1
-        return codes
+        return _native.bins(np.ascontiguousarray(x, np.float64), np.array(self.edges, np.float64))
 
     @property
     def names(self) -> list[str]:

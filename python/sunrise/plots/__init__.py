@@ -8,6 +8,7 @@ from sunrise.plots.nomogram import NomogramDisplay
 from sunrise.plots.parameters import ParameterImagesDisplay
 from sunrise.plots.reliability import ReliabilityDisplay
 from sunrise.plots.waterfall import WaterfallDisplay
+from sunrise.plots.word_evidence import WordEvidenceDisplay
 from sunrise.plots.words import InformativeWordsDisplay
 
 __all__ = [
@@ -20,4 +21,5 @@ __all__ = [
     "ParameterImagesDisplay",
     "ReliabilityDisplay",
     "WaterfallDisplay",
+    "WordEvidenceDisplay",
 ]

@@ -9,7 +9,7 @@ import numpy as np
 from sunrise._common.arrays import Floats
 from sunrise.estimators.compare import compared_columns
 from sunrise.estimators.naive_bayes import NaiveBayes
-from sunrise.plots.style import FOR, axes_of, bare, cut, quiet
+from sunrise.plots.style import FOR, axes_of, bare, cut, name_bars, quiet
 
 
 class DriftDisplay:
@@ -68,10 +68,8 @@ class DriftDisplay:
             text = f"{value:.3f}" if np.isfinite(value) else "not compared"
             text = f"{text}: {cut(remark, 40)}" if remark else text
             axes.text(bits[k] + 0.012 * longest, k, quiet(text), va="center", fontsize=7.5)
-        axes.set_yticks(np.arange(n), [quiet(cut(name, 30)) for name in self.columns], fontsize=9)
-        axes.tick_params(axis="y", length=0)
+        name_bars(axes, [quiet(cut(name, 30)) for name in self.columns])
         axes.set_xlim(0.0, 1.3 * longest)
-        axes.set_ylim(n - 0.4, -0.6)
         more = f"; {self.n_more} more columns moved less" if self.n_more else ""
         axes.set_xlabel(f"divergence between the two models, bits{more}", fontsize=9)
         bare(axes)

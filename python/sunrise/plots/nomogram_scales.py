@@ -63,13 +63,14 @@ class Scale:
 def scales_of(estimator: NaiveBayes, of: int, against: int) -> list[Scale]:
     """Return the scales of all columns and interactions that the model uses, in the order of the blocks.
 
-    The columns of a Dirichlet-multinomial have none: the evidence of a count depends on the other counts of the row.
+    Columns of a Dirichlet-multinomial and columns that are scored together have none: the evidence of a cell depends on
+    the other cells of the row.
     """
     model, names = estimator._model, estimator._summands()
     scales: list[Scale] = []
     for k, part in enumerate(model.parts):
         own, known = [names[j] for j in part.columns], np.asarray(model.params[k].known)
-        if model.forms[k].kind == "polya" and not isinstance(part.family, Documents):
+        if model.forms[k].kind in ("polya", "quadratic") and not isinstance(part.family, Documents):
             continue
         if isinstance(part.family, Documents):
             scales += [_scale_of_words(estimator, k, own[0], of, against)]

@@ -50,6 +50,13 @@ def bare(axes: Any, *sides: str) -> None:
     axes.spines[["top", "right", *sides]].set_visible(False)
 
 
+def name_bars(axes: Any, names: list[str]) -> None:
+    """Write the names of horizontal bars beside them; the bars are at 0, 1, ..., from top to bottom."""
+    axes.set_yticks(np.arange(len(names)), names, fontsize=9)
+    axes.tick_params(axis="y", length=0)
+    axes.set_ylim(len(names) - 0.4, -0.6)
+
+
 def cut(text: str, width: int) -> str:
     """Return a text of at most so many characters.
 

@@ -9,7 +9,7 @@ import numpy as np
 from sunrise.estimators.naive_bayes import NaiveBayes
 from sunrise.inference.comparison import Comparison, probability_text
 from sunrise.inference.explain import Explanation
-from sunrise.plots.style import AGAINST, FAINT, FOR, TOTAL, axes_of, bare, cut, quiet
+from sunrise.plots.style import AGAINST, FAINT, FOR, TOTAL, axes_of, bare, cut, name_bars, quiet
 
 
 class WaterfallDisplay:
@@ -136,10 +136,8 @@ class WaterfallDisplay:
             box = {"facecolor": "white", "edgecolor": "none", "pad": 0.6, "alpha": 0.8}
             axes.text(right + margin, k, self._amount(k), va="center", fontsize=8, bbox=box, zorder=3)
         axes.set_xlim(low - 3 * margin, high + 9 * margin)
-        axes.set_ylim(n - 0.4, -0.6)
-        axes.set_yticks(at, [quiet(cut(label, 34)) for label in self.labels], fontsize=9)
+        name_bars(axes, [quiet(cut(label, 34)) for label in self.labels])
         axes.get_yticklabels()[-1].set_fontweight("bold")
-        axes.tick_params(axis="y", length=0)
         of, against = (quiet(cut(str(label), 24)) for label in (why.of, why.against))
         axes.set_xlabel(f"log-odds of {of} against {against}", fontsize=9)
         axes.set_title(f"P({of}) = {probability_text(why.probability)}", fontsize=11, loc="left")

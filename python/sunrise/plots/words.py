@@ -8,7 +8,7 @@ import numpy as np
 
 from sunrise._common.arrays import Floats, Labels
 from sunrise.estimators.naive_bayes import NaiveBayes
-from sunrise.plots.style import axes_of, bare, colours, cut, pyplot, quiet
+from sunrise.plots.style import axes_of, bare, colours, cut, name_bars, pyplot, quiet
 
 #: With more classes than this, only the class in which a word is most common is named beside its bar.
 MOST_CLASSES = 3
@@ -71,10 +71,8 @@ class InformativeWordsDisplay:
             told = range(len(names)) if len(names) <= MOST_CLASSES else [best[k]]
             text = ", ".join(f"{names[c]} {_percent(self.shares[k, c])}" for c in told)
             axes.text(self.bits[k] + 0.012 * longest, k, text, va="center", fontsize=7.5)
-        axes.set_yticks(np.arange(n), [quiet(cut(word, 26)) for word in self.words], fontsize=9)
-        axes.tick_params(axis="y", length=0)
+        name_bars(axes, [quiet(cut(word, 26)) for word in self.words])
         axes.set_xlim(0.0, 1.4 * longest)
-        axes.set_ylim(n - 0.4, -0.6)
         axes.set_xlabel("mutual information with the class, bits", fontsize=9)
         used = sorted(set(best.tolist()))
         handles = [pyplot().Rectangle((0, 0), 1, 1, color=palette[c]) for c in used]

@@ -52,9 +52,9 @@ function drawColumns(model, facts, root) {
       classes.length < model.n ? el("span", {}, `the ${classes.length} most frequent of ${count(model.n)} classes`) : null),
     used.length > 12 ? el("p", {}, el("label", { for: "find-column" }, "Find a column "), search) : null,
     list, more, shown,
-    model.pairs.length ? el("details", { open: model.pairs.length < 13 }, el("summary", {}, `${plural(model.pairs.length, "pair")} of columns with a term of their own`),
+    model.pairs.length ? el("details", { open: model.pairs.length < 13 }, el("summary", {}, `${plural(model.pairs.length, "term")} of several columns together`),
       el("ul", {}, model.pairs.slice(0, 500).map(({ columns, weight }) => el("li", {},
-        `${columns.map((j) => model.columns[j].name).join(" \u00d7 ")}: weight ${short(weight)}`)))) : null,
+        `${termName(model, columns)}: weight ${short(weight)}`)))) : null,
     unused.length ? el("details", {}, el("summary", {}, `${plural(unused.length, "column")} that the model does not use`),
       el("ul", {}, unused.slice(0, 500).map((j) => el("li", {}, `${model.columns[j].name}: ${facts.reasons[j]}`)))) : null);
   show();

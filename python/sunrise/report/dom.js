@@ -34,6 +34,9 @@ function percent(p) {
 }
 const bitsText = (b) => (b === null ? "bits unknown" : `${b < 1e-6 ? "0" : short(b)} bits`);
 const plural = (n, noun) => `${count(n)} ${noun}${n === 1 ? "" : "s"}`;
+// The name of columns that are scored together: two with a cross, of more the first three.
+const termName = (model, columns) => (columns.length === 2 ? columns.map((j) => cut(model.columns[j].name, 24)).join(" \u00d7 ")
+  : columns.slice(0, 3).map((j) => cut(model.columns[j].name, 24)).join(", ") + (columns.length > 3 ? ` and ${columns.length - 3} more` : ""));
 const cut = (text, most) => (text.length <= most ? text : text.slice(0, most - 1) + "\u2026");
 
 // Eight colours that colour-blind people can tell apart, each with a dash of its own, so that print needs no colour.

@@ -64,8 +64,8 @@ class Nomogram {
         el("button", { type: "button", onclick: () => this.clear() }, "Clear all"),
         hasCounts ? el("button", { type: "button", onclick: () => this.zeroCounts() }, "Empty counts to 0") : null),
       this.axis, this.prior, this.items, this.more, this.shown, this.pairs,
-      this.model.pairs.length ? el("p", { class: "quiet" }, `${plural(this.model.pairs.length, "pair")} of columns ${this.model.pairs.length === 1 ? "tells" : "tell"} more `,
-        "together than the columns alone: a pair has points when both of its values are set.") : null, this.total);
+      this.model.pairs.length ? el("p", { class: "quiet" }, `${plural(this.model.pairs.length, "term")} ${this.model.pairs.length === 1 ? "says" : "say"} what columns tell together, `,
+        "more than each alone: a pair has points when both of its values are set.") : null, this.total);
     this.prior.append(el("div", { class: "name" }, "Before any value"), el("div", { class: "field" }));
     this.total.append(el("div", { class: "name" }, "Sum of all points"), el("div", { class: "field" }));
     for (const own of [this.prior, this.total]) {
@@ -207,15 +207,15 @@ class Nomogram {
   drawPairs({ parts }) {
     const { model } = this, found = [];
     for (const pair of model.pairs) {
-      const [a, b] = pair.columns;
-      if (this.values[a] === null || this.values[b] === null) continue;
+      const set = pair.columns.filter((j) => this.values[j] !== null).length;
+      if (set < (pair.together ? 1 : 2)) continue;
       found.push([pair, this.points(parts.subarray(pair.term * model.n, (pair.term + 1) * model.n))]);
     }
     found.sort((a, b) => Math.abs(b[1]) - Math.abs(a[1]));
     this.pairs.replaceChildren(...found.slice(0, STEP).map(([{ columns }, points]) => {
-      const names = columns.map((j) => cut(model.columns[j].name, 24)), values = columns.map((j) => cut(String(this.values[j]), 24));
-      const row = el("li", { class: "row set" }, el("div", { class: "name" }, names.join(" \u00d7 "), el("span", { class: "sub" }, "beyond each alone")),
-        el("div", { class: "field" }, values.join(" and ")));
+      const values = columns.map((j) => cut(String(this.values[j]), 24)), isPair = columns.length === 2;
+      const row = el("li", { class: "row set" }, el("div", { class: "name" }, termName(model, columns), el("span", { class: "sub" }, isPair ? "beyond each alone" : "together")),
+        el("div", { class: "field" }, isPair ? values.join(" and ") : ""));
       row.picture = el("div", { class: "axis" });
       row.output = el("span", { class: "points" });
       row.append(row.picture, row.output);

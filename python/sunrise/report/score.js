@@ -206,6 +206,24 @@ const KINDS = {
       if (first !== undefined && second !== undefined) out.addAll(block.term, block.scores[first][second]);
     },
   },
+  quadratic: {
+    prepare(block) { block.scatter = block.scatter.map((rows) => rows.map(numbers)); },
+    score(block, values, out) {
+      const cells = block.columns.map((j, k) => {
+        const x = values[j] === null || values[j] === undefined ? NaN : Number(values[j]);
+        return Number.isFinite(x) ? (x - block.centre[k]) / block.unit[k] : NaN;
+      });
+      const whole = studentScores(block, cells);
+      if (block.together) return out.addAll(block.term, whole);
+      // The loss of log density if a column is marginalised; the columns share the difference to the whole equally.
+      const observed = cells.flatMap((x, k) => (Number.isNaN(x) ? [] : [k])), rest = whole.slice();
+      const losses = observed.map((k) => {
+        const without = studentScores(block, cells.map((x, at) => (at === k ? NaN : x)));
+        return without.map((s, c) => { rest[c] -= whole[c] - s; return whole[c] - s; });
+      });
+      observed.forEach((k, i) => losses[i].forEach((s, c) => out.add(block.columns[k], c, s + rest[c] / observed.length)));
+    },
+  },
   curve: {
     prepare(block) {
       block.scale.lower = plainNumber(block.scale.lower);
@@ -258,6 +276,47 @@ const KINDS = {
     },
   },
 };
+
+// Scores of standardised cells by a multivariate Student-t for each class; NaN is missing.
+function studentScores(block, cells) {
+  const at = cells.flatMap((x, k) => (Number.isNaN(x) ? [] : [k])), n = block.mean.length;
+  if (at.length === 0) return new Array(n).fill(0);
+  const scores = block.mean.map((mean, c) => {
+    const { lower, logDeterminant } = cholesky(block.scatter[c], at), freedom = block.freedom[c];
+    // Solve lower z = x - mean from the first column on.
+    const z = [];
+    let distance = 0;
+    at.forEach((k, i) => {
+      let v = cells[k] - mean[k];
+      for (let m = 0; m < i; m++) v -= lower[i][m] * z[m];
+      z.push(v / lower[i][i]);
+      distance += z[i] * z[i];
+    });
+    return logRising(freedom / 2, at.length / 2) - (logDeterminant + at.length * Math.log(Math.PI * freedom)
+      + (freedom + at.length) * Math.log1p(distance / freedom)) / 2;
+  });
+  if (block.share === 0) return scores.map((s) => block.weight * s);
+  // Log-odds are bounded by mixing a share of all classes into each.
+  const most = Math.max(...scores), total = scores.reduce((sum, s) => sum + Math.exp(s - most), 0);
+  return scores.map((s) => block.weight * (most + Math.log((1 - block.share) * Math.exp(s - most) + (block.share / n) * total)));
+}
+
+// The lower Cholesky factor of some rows and columns of a matrix, and the log of its determinant.
+function cholesky(matrix, at) {
+  const lower = [];
+  let logDeterminant = 0;
+  at.forEach((a, i) => {
+    const row = [];
+    for (let m = 0; m <= i; m++) {
+      let v = matrix[a][at[m]];
+      for (let k = 0; k < m; k++) v -= row[k] * (m === i ? row[k] : lower[m][k]);
+      row.push(m === i ? Math.sqrt(v) : v / lower[m][m]);
+    }
+    lower.push(row);
+    logDeterminant += 2 * Math.log(row[i]);
+  });
+  return { lower, logDeterminant };
+}
 
 // The place of a value among the levels or bins of one side of a pair; undefined if it is missing or unknown.
 function placeIn(side, value) {
@@ -347,7 +406,7 @@ class Model {
     this.logPrior = spec.log_prior.map(plainNumber);
     this.plainLogPrior = spec.log_prior_without_offsets && spec.log_prior_without_offsets.map(plainNumber);
     this.classLogPrior = spec.log_class_prior.map(plainNumber);
-    // A pair of columns is a term of its own, after those of the columns.
+    // Columns that are scored together, pairs or more, are a term of their own, after those of the columns.
     this.pairs = [];
     this.terms = spec.columns.length;
     this.blockOf = new Array(spec.columns.length).fill(null);
@@ -360,7 +419,7 @@ class Model {
         block.cells.highest = plainNumber(block.cells.highest);
       }
       KINDS[block.kind].prepare(block);
-      if (block.kind === "pair") {
+      if (block.kind === "pair" || block.together) {
         block.term = this.terms++;
         this.pairs.push(block);
       } else block.columns.forEach((j, at) => { this.blockOf[j] = block; this.placeOf[j] = at; });

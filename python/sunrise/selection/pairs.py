@@ -17,14 +17,14 @@ import numpy as np
 from sunrise import _native, engines
 from sunrise._common.arrays import Codes, Floats, Mask, Positions
 from sunrise.data.frame import Frame
-from sunrise.families.joint import PairCounts
 from sunrise.families.pair_reader import Side, SideCodes
-from sunrise.inference.column_weights import PULL, ROUGH_TOLERANCE, ColumnWeights
+from sunrise.inference.column_weights import PULL, ColumnWeights
 from sunrise.inference.folds import N_FOLDS
 from sunrise.inference.score_blocks import log_probabilities
 from sunrise.model.interaction import Interaction
 from sunrise.model.schema import Schema
 from sunrise.numerics.bin_edges import find_cuts
+from sunrise.selection.search_rows import SearchRows
 
 #: Rounds of the search, pairs that a round may add, and pairs in all.
 ROUNDS, MOST_ADDED, MOST_PAIRS = 3, 16, 48
@@ -70,13 +70,21 @@ def _edges(table: Frame, j: int, codes: Codes, weight: Floats | None, bins: int)
 
 
 class FoundPairs(NamedTuple):
-    """Interactions, and which of them the rows outside each fold, and all rows, choose: folds + 1 x interactions."""
+    """Interactions, and who chooses them: `allowed` is (folds + 1) x interactions.
+
+    Row k of `allowed` is True for the interactions that the rows outside fold k choose, the last row for those that all
+    rows choose.
+    """
 
     interactions: tuple[Interaction, ...]
     allowed: Mask
+    #: Parameters with which a fit of the weights of all columns and interactions may begin.
+    start: Floats
+    #: Leave-one-out scores of the interactions, see `ColumnWeights.cells`.
+    cells: tuple[Floats, ...]
 
 
-def _gains(first: Floats, second: Floats) -> Floats:
+def newton_gains(first: Floats, second: Floats) -> Floats:
     """Return the gain of a Newton step on the rows outside each fold, and on all rows, in nats: pairs x (folds + 1).
 
     `first` and `second` are the derivatives of the log-likelihood by the weights, pairs x folds.
@@ -88,26 +96,35 @@ def _gains(first: Floats, second: Floats) -> Floats:
     return np.asarray(np.where(g > 0, g * g / (2.0 * (np.maximum(h, 0.0) + 2.0 * PULL)), 0.0))
 
 
+def ranking_rows(hashes: Any, y: Codes, most: int) -> Positions:
+    """Return the sorted positions of a sample of `most` rows, on which candidates are ranked; all rows if fewer.
+
+    The rows with the smallest `hashes` of their content are drawn, so that the sample does not depend on the order of
+    the rows.
+
+    >>> ranking_rows(np.array([30, 10, 20]), np.array([0, 1, 0]), most=2).tolist()
+    [1, 2]
+    """
+    return np.sort(np.lexsort((y, hashes))[:most]).astype(np.int64)
+
+
 @dataclass
 class PairSearch:
-    """A search on the rows of an objective, in their order; `use` are their positions in the table."""
+    """A search for pairs of columns (`find`)."""
 
     schema: Schema
-    table: Frame
     sides: dict[int, Side]
-    use: Positions
-    hashes: Any
-    #: Fold of every row; None if the score by folds is not needed.
-    fold: Codes | None
-    n_jobs: int | None = None
+    rows: SearchRows
 
     def find(self, objective: ColumnWeights, v: Floats) -> FoundPairs | None:
-        """Return the pairs that gain enough; None if there are none. `v` are the parameters without interactions."""
+        """Return the pairs that gain enough; None if there are none. `v` are the parameters without pairs."""
         self._prepare(objective)
         candidates = self._candidates(objective, v)
         chosen: list[tuple[int, int]] = []
         gains: list[float] = []
+        cells: list[Floats] = []
         allowed = np.zeros((N_FOLDS + 1, 0), bool)
+        before = objective.allowed if objective.allowed is not None else allowed
         for round_ in range(ROUNDS):
             p = np.exp(log_probabilities(objective.prior + objective.scores(v)))
             ranked = self._ranked([pair for pair in candidates if pair not in set(chosen)], p)
@@ -119,12 +136,12 @@ class PairSearch:
             chosen += [pair for pair, _, _ in new]
             gains += [gain for _, gain, _ in new]
             allowed = np.concatenate([allowed, np.stack([mask for _, _, mask in new], axis=1)], axis=1)
-            cells = np.stack([self._differences(pair) for pair, _, _ in new], axis=2)
-            start = np.insert(v, [objective.n_weights] * len(new), 0.0)
-            objective = objective.with_interactions(cells, allowed)
+            v = np.insert(v, [objective.n_weights] * len(new), 0.0)
+            cells.append(self._lifts([pair for pair, _, _ in new]))
+            objective = objective.with_interactions(cells[-1:], np.concatenate([before, allowed], axis=1))
             if len(chosen) >= MOST_PAIRS or round_ == ROUNDS - 1:
                 break
-            v = objective.solve(objective.grid[0], start, ROUGH_TOLERANCE)
+            v = objective.solve_nearly(v)
         if not chosen:
             return None
         names, sides = self.schema.names, self.sides
@@ -132,28 +149,28 @@ class PairSearch:
             Interaction((names[a], names[b]), (sides[a].edges, sides[b].edges), gain)
             for (a, b), gain in zip(chosen, gains, strict=True)
         ]
-        return FoundPairs(tuple(found), allowed)
+        return FoundPairs(tuple(found), allowed, v, tuple(cells))
 
     def _prepare(self, objective: ColumnWeights) -> None:
         """Read the levels and bins of the columns, and draw the rows that rank the pairs, by their content."""
-        reader = SideCodes(self.table, self.n_jobs, "NaiveBayes")
+        rows = self.rows
+        reader = SideCodes(rows.table, rows.n_jobs, "NaiveBayes")
         read = {j: reader.of(side) for j, side in self.sides.items()}
-        self._codes = {j: np.ascontiguousarray(codes[self.use], np.int32) for j, (_, codes) in read.items()}
+        self._codes = {j: np.ascontiguousarray(codes, np.int32) for j, (_, codes) in read.items()}
         self._columns = list(self.sides)
         self._place = {j: k for k, j in enumerate(self._columns)}
         self._sizes = {j: len(names) for j, (names, _) in read.items()}
-        self._y, self._weight = objective.y, np.ascontiguousarray(objective.weight, np.float64)
         self._n_classes = len(objective.has_offset)
-        order = np.lexsort((self._y, self.hashes[self.use]))
-        self._ranking = np.sort(order[:RANKING_ROWS]).astype(np.int64)
-        self._fold = np.zeros(len(self._y), np.int32) if self.fold is None else self.fold
+        self._ranking = ranking_rows(rows.hashes, objective.y, RANKING_ROWS)
+        self._fold = np.zeros(len(rows.judges), np.int32) if rows.fold is None else rows.fold
 
     def _candidates(self, objective: ColumnWeights, v: Floats) -> list[tuple[int, int]]:
         """Return the pairs to search: of wide tables, those of the columns whose weighted scores vary most."""
         columns = [j for j in self.sides if self._sizes[j] >= 2]
         if len(columns) > MOST_COLUMNS:
             order = [j for part in self.schema.column_parts for j in part.columns if not part.family.joint]
-            varies = objective.cells.std(axis=0).sum(axis=0) * v[: objective.n_weights]
+            n = objective.n_weights - objective.n_interactions
+            varies = objective.cells[0].std(axis=0).sum(axis=0) * v[:n]
             by_column = dict(zip(order, varies[-len(order) :].tolist(), strict=True))
             columns = sorted(sorted(columns, key=lambda j: -by_column.get(j, 0.0))[:MOST_COLUMNS])
         sizes = self._sizes
@@ -171,8 +188,8 @@ class PairSearch:
         self, pairs: Sequence[tuple[int, int]], p: Floats
     ) -> list[tuple[tuple[int, int], float, Mask]]:
         """Return the pairs that gain enough on all rows, or on the rows outside a fold: pair, gain, who chooses it."""
-        gains = self.gains(pairs, p, np.arange(len(self._y)))
-        if self.fold is None:
+        gains = self.gains(pairs, p, np.arange(len(p)))
+        if self.rows.fold is None:
             gains[:, :-1] = 0.0
         # Every fold adds its best pairs, as all rows do.
         rank = np.argsort(np.argsort(-gains, axis=0, kind="stable"), axis=0)
@@ -183,80 +200,39 @@ class PairSearch:
             if mask.any()
         ]
 
-    def gains(self, pairs: Sequence[tuple[int, int]], p: Floats, rows: Positions) -> Floats:
-        """Return the gains of pairs on some rows with predictions p, by fold: see `_gains`."""
-        n_threads = engines.threads(self.n_jobs, len(pairs) * (len(self._y) + len(rows) * self._n_classes))
+    def gains(self, pairs: Sequence[tuple[int, int]], p: Floats, some: Positions) -> Floats:
+        """Return the gains of pairs by some of the judges with predictions p, by fold: see `newton_gains`."""
+        work = len(pairs) * (len(self.rows.y) + len(some) * self._n_classes)
         derivatives = _native.pair_slopes(
-            [self._codes[j] for j in self._columns],
-            [self._sizes[j] for j in self._columns],
-            self._y,
-            self._weight,
-            rows,
+            *self._counted,
+            self.rows.judges[some],
             np.ascontiguousarray(p),
-            self._fold[rows],
+            self._fold[some],
             [(self._place[a], self._place[b]) for a, b in pairs],
             N_FOLDS,
             self._n_classes,
-            n_threads,
+            engines.threads(self.rows.n_jobs, work),
         )
         first, second = (own.reshape(len(pairs), N_FOLDS) for own in derivatives)
-        return _gains(first, second)
+        return newton_gains(first, second)
 
-    def _differences(self, pair: tuple[int, int]) -> Floats:
-        """Return the lifts as differences from the first class, rows x (classes - 1)."""
-        lifts = self._lifts(pair)
-        return lifts[:, 1:] - lifts[:, :1]
+    def _lifts(self, pairs: Sequence[tuple[int, int]]) -> Floats:
+        """Return the leave-one-out log lifts of pairs for the judges, minus those of the first class.
 
-    def _lifts(self, pair: tuple[int, int]) -> Floats:
-        """Return the leave-one-out log lifts of all rows, rows x classes; 0 where a cell is missing."""
-        a, b = (self._codes[j] for j in pair)
-        n_a, n_b = (self._sizes[j] for j in pair)
-        present, n_classes = (a >= 0) & (b >= 0), self._n_classes
-        place = (a.astype(np.int64) * n_b + b)[present] * n_classes + self._y[present]
-        sums: Any = np.bincount(place, self._weight[present], n_a * n_b * n_classes)
-        both = sums.reshape(n_a, n_b, n_classes)
-        first, second = both.sum(axis=1), both.sum(axis=0)
-        own = np.zeros((len(a), n_classes))
-        own[np.arange(len(a)), self._y] = self._weight
-        n_first, n_second = (int((side.sum(axis=1) > 0).sum()) for side in (first, second))
-        counts = PairCounts(both[a, b], first[a], second[b], both.sum(axis=(0, 1)), n_first, n_second)
-        lifts: Any = counts.log_lift(own)
-        lifts[~present] = 0.0
-        return np.asarray(lifts)
+        The result is rows x (classes - 1) x pairs, 0 where a cell is missing.
+        """
+        n = len(self.rows.judges)
+        lifts = _native.pair_lifts(
+            *self._counted,
+            self.rows.judges,
+            [(self._place[a], self._place[b]) for a, b in pairs],
+            self._n_classes,
+            engines.threads(self.rows.n_jobs, len(pairs) * n * self._n_classes),
+        )
+        return lifts.reshape(n, self._n_classes - 1, len(pairs))
 
-
-def given_interactions(
-    given: Sequence[Any], schema: Schema, table: Frame, codes: Codes, weight: Floats | None
-) -> tuple[Interaction, ...]:
-    """Return the interactions that the user has named: pairs of columns, or interactions of another model."""
-    position: dict[Any, int] = {name: j for j, name in enumerate(schema.names)}
-    sides: dict[int, Side] | None = None
-    found: dict[frozenset[Any], Interaction] = {}
-    for pair in given:
-        columns = tuple(pair.columns) if isinstance(pair, Interaction) else pair
-        if not isinstance(columns, tuple | list) or len(columns) != 2 or columns[0] == columns[1]:
-            raise ValueError(
-                f'interactions has {pair!r}; each interaction is a pair of two columns, such as ("age", "income").'
-            )
-        for name in columns:
-            if name not in position:
-                raise ValueError(f"interactions names the column {name!r}, which the table does not have.")
-            if schema.choices[position[name]].family is None:
-                raise ValueError(
-                    f"interactions names the column {name!r}, which the model leaves out "
-                    f"({schema.choices[position[name]].reason}). Give it a family, or leave out the pair."
-                )
-        if isinstance(pair, Interaction):
-            found[frozenset(columns)] = pair
-            continue
-        sides = sides_of(schema, table, codes, weight) if sides is None else sides
-        a, b = sorted(position[name] for name in columns)
-        for j in (a, b):
-            if j not in sides:
-                raise ValueError(
-                    f"interactions names the column {schema.names[j]!r}, which is text or part of a joint block. Pairs "
-                    "are made of categories and numbers."
-                )
-        edges = sides[a].edges, sides[b].edges
-        found.setdefault(frozenset(columns), Interaction((schema.names[a], schema.names[b]), edges))
-    return tuple(found.values())
+    @property
+    def _counted(self) -> tuple[list[Codes], list[int], Codes, Floats]:
+        """Codes and numbers of levels of the columns, and classes and weights of all rows."""
+        codes, sizes = [self._codes[j] for j in self._columns], [self._sizes[j] for j in self._columns]
+        return codes, sizes, self.rows.y, self.rows.weight

@@ -53,6 +53,16 @@ class Bursts(Deferred):
         return self.counts.by_column(self.counts.rows)[:, :-1]
 
     @property
+    def document_frequency(self) -> Integers:
+        """Number of documents that contain each word, all classes together."""
+        return np.asarray(self.documents_with_word.sum(axis=0))
+
+    @property
+    def decayed_document_frequency(self) -> Floats:
+        """Weight of the documents that contain each word, all classes together."""
+        return np.asarray(self.decayed_documents_with_word.sum(axis=0))
+
+    @property
     def decayed_documents(self) -> Floats:
         """Weight of the documents of every class."""
         return np.asarray(self.weight[:, 0])

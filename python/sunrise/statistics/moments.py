@@ -54,8 +54,11 @@ class Moments(Additive):
         spacing come from the rounding of the mean, not from different cells.
         """
         spacing = 2.0**-52 * anchor
+        # Engines add up to 1,024 cells one after the other, then sums of about 64 cells. Equal cells can make every
+        # addition round in the same direction.
+        additions = 16.0 + np.minimum(rows, 1024) + rows / 64.0
         with np.errstate(over="ignore"):  # the family reports values that are too large
-            error = _ROUNDING * x2 + 2.0**-40 * weight * spacing * spacing
+            error = 2.0**-55 * additions * x2 + 2.0**-40 * weight * spacing * spacing
         return cls(rows, weight, x, x2, anchor, error)
 
     @classmethod

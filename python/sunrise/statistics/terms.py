@@ -57,3 +57,5 @@ LEVEL = Term("level", _identity)
 COUNT = Term("count", _identity)
 #: The value itself: the statistics are the distinct values of a column and their frequencies.
 VALUE = Term("value", _identity)
+#: The products of the cells of a row with each other; the sums are those of a covariance matrix.
+PRODUCT = Term("product", _identity)

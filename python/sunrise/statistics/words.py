@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -158,10 +159,23 @@ class Words(Counts):
         """Number of documents of every class."""
         return np.asarray(self.rows[:, :1].sum(axis=1))
 
+    @cached_property
+    def document_frequency(self) -> Integers:
+        """Number of documents that contain each word, all classes together."""
+        return np.asarray(self.documents_with_word.sum(axis=0))
+
+    @property
+    def decayed_document_frequency(self) -> Floats:
+        """The same, with every document multiplied by the decays since it was added."""
+        if self.decayed_rows is None:
+            return self.document_frequency.astype(float)
+        return np.asarray(self.decayed_rows[:, 1:].sum(axis=0))
+
     @property
     def decayed_documents(self) -> Floats:
         """Number of documents of every class, each multiplied by the decays since it was added."""
-        return np.asarray(self.effective_rows[:, 0])
+        rows = self.rows if self.decayed_rows is None else self.decayed_rows
+        return np.asarray(rows[:, 0], float)
 
     @property
     def decayed_documents_with_word(self) -> Floats:

@@ -12,7 +12,7 @@ from sunrise._common.arrays import Labels
 from sunrise._common.versioned import own_version
 from sunrise.data.derive import Rules
 from sunrise.model.choice import Part
-from sunrise.model.interaction import Interaction
+from sunrise.model.interaction import CorrelatedColumns, Interaction
 from sunrise.model.schema import Schema
 from sunrise.statistics.model import Stats
 from sunrise.store.container import Contents, pack
@@ -128,10 +128,15 @@ def read_schema(spec: Any, reader: Reader) -> Schema:
     )
 
 
-def _read_interactions(spec: Any, reader: Reader, names: set[Any]) -> tuple[Interaction, ...]:
+def _read_interactions(spec: Any, reader: Reader, names: set[Any]) -> tuple[Any, ...]:
     """Return the interactions of a schema; files of models without them say nothing."""
     interactions = () if spec is None else tuple(reader.read(spec))
-    if not all(isinstance(own, Interaction) and names.issuperset(own.columns) for own in interactions):
+    kinds = [type(own) for own in interactions]
+    if (
+        any(kind not in (Interaction, CorrelatedColumns) for kind in kinds)
+        or CorrelatedColumns in kinds[:-1]
+        or not all(names.issuperset(own.columns) for own in interactions)
+    ):
         raise ModelFileError("The interactions of the model file do not fit its columns.")
     return interactions
 
@@ -168,8 +173,11 @@ def _fits(part: Part, sizes: dict[str, int] | None, n_classes: int) -> bool:
     """True if the dimensions of a block of statistics are those of its columns and classes."""
     if sizes is None or sizes.get("classes", n_classes) != n_classes:
         return False
-    n_views = len(part.family.fit_support.views)
-    return sizes.get("columns", len(part.columns) * n_views) == len(part.columns) * n_views
+    columns, family = part.columns, part.family
+    n = len(family.reader.sources(family, columns) if family.joint else columns) * len(
+        family.fit_support.views
+    )
+    return sizes.get("columns", n) == n
 
 
 _LABEL_TYPES = (bool, int, float, str, datetime.date)

@@ -50,6 +50,7 @@ def read_files(
     on_bad_rows: str = "error",
     types: dict[str, str] | None = None,
     missing: Sequence[str] = ("",),
+    columns: Sequence[str] | None = None,
 ) -> FileSource:
     """Return files as a source of rows for `fit`, `partial_fit` and `predict`, with options for reading.
 
@@ -67,6 +68,8 @@ def read_files(
         Types of columns ("number", "text" or "bool") of CSV, TSV and JSON lines, where the first rows do not show them.
     missing : sequence of str, default=("",)
         Cells of CSV and TSV that mean missing.
+    columns : sequence of str or None, default=None
+        Names of the columns to read, with those of labels and weights; None for all.
 
     >>> import os, tempfile
     >>> import sunrise as sr
@@ -76,7 +79,7 @@ def read_files(
     >>> sr.NaiveBayes().fit(sr.read_files(path, missing=["?"]), y="who").class_count_
     array([2., 2.])
     """
-    return FileSource(paths, format, on_bad_rows, types, missing)
+    return FileSource(paths, format, on_bad_rows, types, missing, columns)
 
 
 class FileSource(Source):
@@ -89,6 +92,7 @@ class FileSource(Source):
         on_bad_rows: str = "error",
         types: dict[str, str] | None = None,
         missing: Sequence[str] = ("",),
+        columns: Sequence[str] | None = None,
     ) -> None:
         if isinstance(missing, str):
             missing = (missing,)
@@ -100,6 +104,7 @@ class FileSource(Source):
         self._reader = _reader_of(self.format, dict(types or {}), tuple(missing))
         self.n_bytes = sum(os.path.getsize(path) for path in self.paths)
         self._label: Any = None
+        self._wanted = None if columns is None else (columns,) if isinstance(columns, str) else tuple(columns)
         #: Number of rows that were skipped, by file.
         self.skipped: dict[str, int] = {}
         self._set_bad_rows(on_bad_rows)
@@ -135,7 +140,16 @@ class FileSource(Source):
     @cached_property
     def names(self) -> tuple[str, ...]:  # type: ignore[override]
         """Names of the columns, as in the first file."""
-        return tuple(self.columns[0])
+        names = tuple(self.columns[0])
+        if self._wanted is None:
+            return names
+        if absent := [name for name in self._wanted if name not in names]:
+            similar = closest(absent[0], names)
+            hint = "" if similar is None else f" Do you mean {similar!r}?"
+            raise ValueError(
+                f"columns: the files have no column {absent[0]!r}.{hint} They have {listed(names)}."
+            )
+        return tuple(name for name in names if name in self._wanted)
 
     def select(self, columns: Sequence[Any], label: Any = None) -> Self:
         """Return a source that reads only these columns; `label` names the column of labels."""
@@ -174,7 +188,7 @@ class FileSource(Source):
     @property
     def options(self) -> list[Any]:
         """The options for reading, for a checkpoint."""
-        return [self.format, self.on_bad_rows, self._reader.options]
+        return [self.format, self.on_bad_rows, self._reader.options, list(self._wanted or [])]
 
     def __repr__(self) -> str:
         return f"{len(self.paths):,} files in the format {self.format}, {(self.n_bytes or 0) / 1e6:,.1f} MB"

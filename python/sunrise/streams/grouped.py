@@ -1,4 +1,4 @@
-"""Rows of a lazy table, grouped by label: which labels and weights there are, and sums by label."""
+"""A lazy table grouped by label: its classes, their numbers of rows and weights, and queries for sums per class."""
 
 from __future__ import annotations
 
@@ -15,12 +15,16 @@ from sunrise.data.labels import MissingLabelError, encode_labels, label_column
 from sunrise.streams.expressions import number
 from sunrise.streams.relation import Relation
 
-#: Names of computed columns; no column of a user has such a name.
+#: Names of computed columns, unlike the name of any column of a user.
 N_ROWS, WEIGHT, LOWEST = "sunrise: rows", "sunrise: weight", "sunrise: lowest weight"
 
 
 class Grouped(NamedTuple):
-    """The rows of a lazy table with a positive weight, by label."""
+    """A lazy table grouped by label; rows of weight 0 are left out.
+
+    `label` and `weight` are the names of columns, `who` is the name of the estimator for error texts. `rows` and
+    `total` are the number and the weight of the rows of every class, in the order of `classes`.
+    """
 
     relation: Relation
     label: str
@@ -31,9 +35,17 @@ class Grouped(NamedTuple):
     rows: Integers
     total: Floats
 
+    @property
+    def columns_per_query(self) -> int:
+        """Number of columns that one query sums: engines limit the number of columns of a result."""
+        return 128
+
     @classmethod
     def of(cls, relation: Relation, label: str, weight: str | None, who: str, n_jobs: int | None) -> Grouped:
-        """Count the rows of every label; raise for missing labels and for weights that are not valid."""
+        """Group a lazy table by one query that counts the rows of every label.
+
+        Raise ValueError if there are no rows, if a label is missing, or if a weight is missing, negative or infinite.
+        """
         import narwhals.stable.v2 as nw
 
         by_label = relation.frame
@@ -44,7 +56,8 @@ class Grouped(NamedTuple):
             counts += [
                 nw.col(WEIGHT).min().alias(LOWEST),
                 nw.col(WEIGHT).sum().alias(WEIGHT),
-                (nw.col(WEIGHT) > 0).sum().alias("sunrise: positive"),
+                # A count of cells, because Spark does not add up booleans.
+                nw.when(nw.col(WEIGHT) > 0).then(nw.col(WEIGHT)).count().alias("sunrise: positive"),
                 nw.col(WEIGHT).count().alias("sunrise: present"),
             ]
         found = collected(by_label.group_by(label).agg(*counts))
@@ -68,7 +81,7 @@ class Grouped(NamedTuple):
 
     @property
     def frame(self) -> Any:
-        """The rows with a positive weight, as a lazy frame of narwhals."""
+        """The rows to fit, as a narwhals LazyFrame with all columns; rows of weight 0 are filtered out."""
         import narwhals.stable.v2 as nw
 
         return (
@@ -83,7 +96,10 @@ class Grouped(NamedTuple):
         return number(name, self.relation.types[name], without_nan=False).alias(WEIGHT)
 
     def sums(self, frame: Any, expressions: Sequence[Any]) -> Any:
-        """Return sums by label, which are columns of one row per class, in the order of the classes."""
+        """Compute aggregates per class; return arrays of one number per class, in the order of `classes`, by name.
+
+        `frame` is a narwhals LazyFrame with the column of labels; `expressions` are narwhals aggregates with names.
+        """
         found = collected(frame.group_by(self.label).agg(*expressions))
         names = [name for name in found.columns if name != self.label]
         classes, codes = _classes(self.who, found, self.label)
@@ -107,7 +123,7 @@ def _check_weights(name: str, rows: Floats, total: Floats, found: Any) -> None:
 
 
 def collected(frame: Any) -> Any:
-    """Return the rows of a lazy frame of narwhals, which are few, as a frame of narwhals."""
+    """Run the query of a narwhals LazyFrame and return its few rows as a narwhals DataFrame."""
     return frame.collect()
 
 
@@ -117,6 +133,7 @@ def _floats(found: Any, name: str) -> Floats:
 
 
 def _classes(who: str, found: Any, label: str) -> tuple[Labels, Any]:
+    """Return the sorted classes, and the position of every row's label among them; raise if a label is missing."""
     native = found.select(label).to_native()
     try:
         return encode_labels(who, label_column(native, frame_of(native), label), len(found))
@@ -130,6 +147,7 @@ def _classes(who: str, found: Any, label: str) -> tuple[Labels, Any]:
 
 
 def _placed(a: Any, position: Positions) -> Any:
+    """Return an array with `a[k]` at `position[k]`."""
     placed = np.zeros_like(a)
     placed[position] = a
     return placed

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import secrets
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from typing import Any
 
@@ -13,7 +14,9 @@ from sunrise.data import write
 from sunrise.data.columns import lazy_kind_of
 from sunrise.data.frame import Frame, frame_of
 from sunrise.data.labels import label_column
+from sunrise.streams.relation import native_table
 from sunrise.streams.source import Source, n_rows_of
+from sunrise.streams.sql import quoted
 
 
 def score_source(predict: Callable[[Any], NDArray[Any]], source: Source) -> NDArray[Any]:
@@ -53,11 +56,6 @@ def lazy_predictions(X: Any, predict: Callable[[Any], Any], columns: dict[Any, A
 
     `columns` has one example of every column of the result.
     """
-    if lazy_kind_of(X) != "polars":
-        raise TypeError(
-            f"as_frame=True cannot return a {type(X).__name__} of predictions. Leave it out: the result is then an "
-            "array, computed in batches. Or predict a polars LazyFrame, for example X.pl(lazy=True) of DuckDB."
-        )
     schema = write.frame("polars", columns).schema
     return X.map_batches(
         predict,
@@ -67,3 +65,42 @@ def lazy_predictions(X: Any, predict: Callable[[Any], Any], columns: dict[Any, A
         predicate_pushdown=False,
         slice_pushdown=False,
     )
+
+
+#: Dialects of the exported query, by the engine of a lazy table.
+_DIALECTS = {"duckdb": "duckdb", "postgres": "postgresql", "sqlite": "sqlite"}
+
+
+def predictions_by_sql(
+    X: Any, query_of: Callable[[str, str, list[str]], str], columns: Sequence[int], names: Sequence[str]
+) -> Any:
+    """Return a DuckDB relation or an Ibis table with the columns of X and predictions, computed by its engine.
+
+    `query_of` returns the exported query, given a dialect, the name of a table and the columns to keep. `columns` are
+    the positions of the wanted columns among those of its predictions, and `names` are their names in the result.
+    """
+    kind, given = lazy_kind_of(X), list(X.columns)
+    engine = "duckdb" if kind == "duckdb" else str(X.get_backend().name)
+    if engine not in _DIALECTS:
+        raise TypeError(
+            f"as_frame=True is not available for tables of {engine}. Leave it out: the result is then an array, "
+            "computed in batches."
+        )
+    if taken := [name for name in names if name in given]:
+        raise ValueError(
+            f"X has a column {taken[0]!r}, which is also the name of a column of predictions. Rename it in X."
+        )
+    # A name of its own for every table: the engine reads it when the result is computed.
+    rows = f"sunrise_rows_{secrets.token_hex(4)}"
+    query = query_of(_DIALECTS[engine], rows, given)
+    found = native_table(X).query(rows, query) if engine == "duckdb" else X.alias(rows).sql(query)
+    new = [found.columns[len(given) + k] for k in columns]
+    if engine == "duckdb":
+        renamed = [f"{quoted(old)} AS {quoted(name)}" for old, name in zip(new, names, strict=True)]
+        found = found.project(", ".join([*map(quoted, given), *renamed]))
+        if kind == "duckdb":
+            return found
+        found.create_view(f"{rows}_predicted")  # Ibis 12 cannot read the types of a query of DuckDB 2
+        return X.get_backend().table(f"{rows}_predicted")
+    cells = {name: found[old] for old, name in zip(new, names, strict=True)}
+    return found.select(*given, **cells)

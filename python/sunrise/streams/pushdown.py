@@ -1,7 +1,11 @@
-"""Push-down: the engine of a lazy table computes the statistics of the columns that it can add up.
+"""Push-down: the engine of a lazy table computes statistics by queries, so that most cells are never read.
 
-Gaussian and similar columns are sums about an anchor, columns of levels and of counts are groups by value. Everything
-else is read in batches: text, kept values with many values, and columns with a cell that needs a message of its own.
+The statistics of a column are computed in one of three ways:
+
+- "sums": counts, sums and sums of squares per class in a query (`sums.py`); Gaussian and similar families
+- "values": the number of rows with each label and value in a query (`value_counts.py`); levels, counts, few values
+- "batches": Sunrise reads the cells; text, columns with many distinct values, and columns with invalid cells, for which
+  the error has to name a row
 """
 
 from __future__ import annotations
@@ -35,15 +39,25 @@ LARGEST_MEAN = 1000.0
 
 
 class PushDown:
-    """The columns that an engine adds up, under the schema and the statistics of a sample."""
+    """Plan and computation of the statistics that the engine of a lazy table can compute.
 
-    def __init__(self, grouped: Grouped, schema: Schema, first: Stats) -> None:
+    `schema` and `first`, the choices for the columns and the statistics of a sample, decide the way of every column.
+    With `only_sums`, columns of "values" are read in batches, too.
+    """
+
+    def __init__(self, grouped: Grouped, schema: Schema, first: Stats, only_sums: bool = False) -> None:
         self.grouped, self.schema = grouped, schema
         self.first = first
-        self._ways = self._plan()
+        ways = self._plan()
+        self._ways = {j: way for j, way in ways.items() if way == "sums"} if only_sums else ways
+
+    @property
+    def n_planned(self) -> int:
+        """Number of columns whose statistics the engine shall compute."""
+        return len(self._ways)
 
     def _plan(self) -> dict[int, str]:
-        """Return how each column is added up: "sums" or "values"; other columns are read in batches."""
+        """Return the way of every column that the engine can do, "sums" or "values", by position."""
         types = self.grouped.relation.types
         ways = dict.fromkeys(self.schema.asleep, "values")
         for part, stats in zip(self.schema.parts, self.first.blocks, strict=True):
@@ -62,7 +76,10 @@ class PushDown:
         return {j: way for j, way in ways.items() if self.schema.names[j] in types}
 
     def statistics(self) -> dict[int, Any]:
-        """Return the statistics of the columns that the engine has added up, by position."""
+        """Run the queries; return the statistics of the columns by position.
+
+        Columns with cells that the engine cannot add up are absent, and have to be read in batches.
+        """
         names, choices = self.schema.names, self.schema.choices
         targets = {names[j]: j for j, way in self._ways.items() if way == "sums"}
         summed = sum_columns(self.grouped, [self._target(j) for j in targets.values()])
@@ -72,7 +89,7 @@ class PushDown:
         return own | {grouped[name]: stats for name, stats in counted.items()}
 
     def ways(self, done: dict[int, Any]) -> dict[str, str]:
-        """Return how each column was added up, by name: "sums", "values" or "batches"."""
+        """Return "sums", "values" or "batches" for every used column, by name; `done` is the result of `statistics`."""
         columns = enumerate(self.schema.names)
         used = {
             j: name for j, name in columns if self.schema.choices[j].family or self.schema.choices[j].asleep
@@ -80,16 +97,18 @@ class PushDown:
         return {name: self._ways[j] if j in done else "batches" for j, name in used.items()}
 
     def describe(self, done: dict[int, Any]) -> str:
-        """Return how many columns were added up in each way, in words."""
+        """Return the number of columns of each way as a text."""
         ways = list(self.ways(done).values())
         counts = ((way, ways.count(way)) for way in ("sums", "values", "batches"))
         return "columns added up by " + ", ".join(f"{way}: {n}" for way, n in counts)
 
     @staticmethod
     def _alone(choice: Choice) -> Choice:
+        """Return the choice of a column outside any block of columns."""
         return replace(choice, block=None)
 
     def _target(self, j: int) -> Target:
+        """Return what to sum for column j, with anchors from the sample."""
         name = self.schema.names[j]
         part, k, at = next(
             (part, k, part.columns.index(j)) for k, part in enumerate(self.schema.parts) if j in part.columns
@@ -104,9 +123,10 @@ class PushDown:
 
 
 def anchors(moments: Moments, position: Any) -> Floats:
-    """Return the anchors of classes, given by their positions in the statistics of a sample, -1 if absent.
+    """Return a number close to the mean of every class, classes x views, from the moments of a sample.
 
-    One anchor for all classes is cheaper, so a class has its own only if the mean of the column is far from its mean.
+    `position` has the position of every class in the sample, -1 if the sample has none of its rows. One anchor for all
+    classes makes the shortest query, so a class has its own only if its mean is far from the mean of the column.
     """
     pooled = moments.pooled()
     common = _rounded(pooled.mean[0], pooled.squared_error[0], pooled.observed_weight[0])
@@ -140,12 +160,12 @@ def _has_few_values(stats: Any, at: int, n_views: int, whole: bool) -> bool:
 
 
 def rest_of(schema: Schema, done: dict[int, Any]) -> Schema:
-    """Return the schema of the columns that are read in batches."""
+    """Return the schema without the columns that are `done`: the rest is read in batches."""
     return schema.with_choices({j: replace(schema.choices[j], family=None, asleep=False) for j in done})
 
 
 def rest_pieces(grouped: Grouped, schema: Schema) -> Iterator[Piece] | None:
-    """Read the columns of a schema in batches, with labels and weights; None if there is none."""
+    """Read the used columns of a schema in batches, with labels and weights; None if the schema uses no column."""
     names = [
         name for j, name in enumerate(schema.names) if schema.choices[j].family or schema.choices[j].asleep
     ]
@@ -157,7 +177,7 @@ def rest_pieces(grouped: Grouped, schema: Schema) -> Iterator[Piece] | None:
 
 
 def combine(grouped: Grouped, schema: Schema, done: dict[int, Any], rest: Stats | None) -> Stats:
-    """Return the statistics of all columns, from those that the engine and the batches have added up."""
+    """Return the statistics of all columns, from those by the engine (`done`) and those by batches (`rest`)."""
     rest_schema = rest_of(schema, done)
     if rest is None:
         rest = Stats(grouped.classes, grouped.rows, grouped.total, ())

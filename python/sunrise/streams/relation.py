@@ -15,22 +15,10 @@ BATCH_ROWS = 1 << 17
 PUSH_DOWN = ("auto", True, False)
 
 
-class Relation(Source):
-    """A lazy table.
+class NarwhalsTable:
+    """A lazy table that narwhals queries."""
 
-    `push_down` says where sums are computed: True by the engine of the table, wherever a family allows it, False by
-    Sunrise from batches; "auto" decides by measured rules (`sunrise.streams.pushdown`).
-    """
-
-    def __init__(self, table: Any, push_down: bool | str = "auto", batch_rows: int = BATCH_ROWS) -> None:
-        if not any(push_down is choice or push_down == choice for choice in PUSH_DOWN):
-            raise ValueError(f'push_down is {push_down!r}; it must be "auto", True or False.')
-        self.table, self.push_down, self.batch_rows = _native(table), push_down, batch_rows
-        self.kind = lazy_kind_of(self.table)
-        self._open: list[Generator[Piece, None, None]] = []
-
-    def __repr__(self) -> str:
-        return f"Relation of {self.kind} with {len(self.types)} columns, push_down={self.push_down!r}"
+    table: Any
 
     @cached_property
     def frame(self) -> Any:
@@ -43,6 +31,25 @@ class Relation(Source):
     def types(self) -> dict[str, Any]:
         """The narwhals types of the columns."""
         return dict(self.frame.collect_schema())
+
+
+class Relation(NarwhalsTable, Source):
+    """A lazy table to fit or to predict.
+
+    `push_down` says where statistics are computed: True by the engine of the table, for every column whose family
+    allows it; False by Sunrise, from batches of `batch_rows` rows; "auto" by the way that takes less time according to
+    measured rules (`sunrise.streams.lazy`).
+    """
+
+    def __init__(self, table: Any, push_down: bool | str = "auto", batch_rows: int = BATCH_ROWS) -> None:
+        if not any(push_down is choice or push_down == choice for choice in PUSH_DOWN):
+            raise ValueError(f'push_down is {push_down!r}; it must be "auto", True or False.')
+        self.table, self.push_down, self.batch_rows = native_table(table), push_down, batch_rows
+        self.kind = lazy_kind_of(self.table)
+        self._open: list[Generator[Piece, None, None]] = []
+
+    def __repr__(self) -> str:
+        return f"Relation of {self.kind} with {len(self.types)} columns, push_down={self.push_down!r}"
 
     @cached_property
     def backend(self) -> str:
@@ -71,7 +78,10 @@ class Relation(Source):
             self._open.pop().close()
 
     def selected(self, names: Sequence[str]) -> Any:
-        """Return some columns as a lazy table of the same kind."""
+        """Return a lazy table with only the columns of these names, in this order; no row is read.
+
+        The result has the type of `table`: a LazyFrame of polars gives a LazyFrame.
+        """
         return self.frame.select(*names).to_native()
 
 
@@ -91,7 +101,7 @@ def _batches(kind: str | None, table: Any, rows: int) -> Iterator[Any]:
         reader.close()  # a connection with an open result refuses further queries
 
 
-def _native(table: Any) -> Any:
+def native_table(table: Any) -> Any:
     """Return the table of the engine itself: an Ibis table on DuckDB as a relation of DuckDB.
 
     Ibis reads batches by a method that DuckDB 2 does not have.

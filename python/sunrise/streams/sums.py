@@ -1,7 +1,9 @@
-"""Sums and moments of numeric columns, computed by the engine of a lazy table.
+"""Statistics of numeric columns as SQL aggregates: count, sum and sum of squares per class.
 
-Squares are summed about an anchor close to the class mean. The anchors come from a sample; where one proves to be far
-from the mean of its class, the column is summed again about the means just found.
+The engine of a lazy table (DuckDB, polars, Spark, ...) computes sums of d = x - anchor and of d^2, grouped by label.
+Variances from these sums lose no digits if the anchor is close to the mean of the class. The first anchors come from a
+sample of the rows. If an anchor is far from the mean that a query found, the next query sums the column about this
+mean.
 """
 
 from __future__ import annotations
@@ -23,8 +25,6 @@ from sunrise.streams.grouped import WEIGHT, Grouped
 #: Bound on the rounding error of a sum of n floats, relative to the sum of their sizes. Engines add one by one, so
 #: errors grow with the root of n; the largest error that was measured was 3 times 2**-52 times this root.
 SQL_ROUNDING, PER_ROOT = 1e-13, 2.0**-48
-#: Columns that one query sums: engines limit the number of columns of a result.
-COLUMNS_PER_QUERY = 128
 #: An anchor is close if squares about it are at most this many times those about the mean.
 CLOSE = 64.0
 #: Classes with an anchor of their own: each is a branch of an expression.
@@ -35,7 +35,7 @@ ROUNDS = 4
 
 @dataclass(frozen=True)
 class Target:
-    """A numeric column to sum."""
+    """A numeric column to sum: its name and narwhals type, and the sums that its family needs."""
 
     name: str
     dtype: Any
@@ -48,19 +48,24 @@ class Target:
     without_nan: bool = False
 
     def cells(self) -> Any:
-        """Return the cells as an expression."""
+        """Return the narwhals expression of the cells as floats."""
         # A comparison with a threshold would hide NaN.
         return number(self.name, self.dtype, self.without_nan or self.support.above is not None)
 
 
 def sum_columns(grouped: Grouped, targets: Sequence[Target]) -> dict[str, Sums | Moments]:
-    """Return the statistics of every column by name; columns with cells outside their support are left out."""
+    """Return the statistics of the columns by name: `Moments` if squares are summed, else `Sums`.
+
+    A column is absent from the result, and has to be read in batches, if it has infinite cells or cells outside its
+    support, or if its classes need more than `MOST_ANCHORS` anchors.
+    """
     done: dict[str, Sums | Moments] = {}
     waiting = [t for t in targets if len(_distinct(t.anchor)) <= MOST_ANCHORS]
     for last in [False] * (ROUNDS - 1) + [True]:
         again: list[Target] = []
-        for start in range(0, len(waiting), COLUMNS_PER_QUERY):
-            some = waiting[start : start + COLUMNS_PER_QUERY]
+        at_once = grouped.columns_per_query
+        for start in range(0, len(waiting), at_once):
+            some = waiting[start : start + at_once]
             found = _query(grouped, some)
             for k, target in enumerate(some):
                 retry = _judge(target, _Found(found, k), done, last)
@@ -71,21 +76,25 @@ def sum_columns(grouped: Grouped, targets: Sequence[Target]) -> dict[str, Sums |
 
 
 class _Found:
-    """The sums of one column."""
+    """The results of one query for its k-th column."""
 
     def __init__(self, found: dict[str, Floats], k: int) -> None:
         self._found, self._k = found, k
 
     def __call__(self, what: str, n_views: int = 1) -> Floats:
-        """Return a kind of sum, classes x views."""
+        """Return one kind of result ("rows", "weight", "x", "x2", "low", ...), classes x views."""
         return np.stack([self._found[f"{what} {self._k} {v}"] for v in range(n_views)], axis=1)
 
     def has(self, what: str) -> bool:
+        """True if the query computed this kind of result."""
         return f"{what} {self._k} 0" in self._found
 
 
 def _query(grouped: Grouped, targets: Sequence[Target]) -> dict[str, Floats]:
-    """Sum some columns in one query."""
+    """Sum some columns in one query; return arrays of one number per class by name.
+
+    The name "x2 3 0" stands for the squares of view 0 of the column at position 3 of `targets`.
+    """
     import narwhals.stable.v2 as nw
 
     cells = [] if grouped.weight is None else [grouped.weight_cells()]
@@ -111,7 +120,7 @@ def _query(grouped: Grouped, targets: Sequence[Target]) -> dict[str, Floats]:
 
 
 def _sums_of(nw: Any, name: str, at: str, weighted: bool, squares: bool) -> list[Any]:
-    """Return the sums of one column of cells."""
+    """Return the aggregates of a column of distances d, as narwhals expressions whose names end in `at`."""
     d = nw.col(name)
     w = nw.col(WEIGHT)
     sums = [d.count().alias(f"rows {at}"), ((w * d) if weighted else d).sum().alias(f"x {at}")]
@@ -123,11 +132,12 @@ def _sums_of(nw: Any, name: str, at: str, weighted: bool, squares: bool) -> list
 
 
 def _distinct(anchor: Floats) -> Floats:
+    """Return the distinct rows of anchors."""
     return np.unique(anchor, axis=0)
 
 
 def _anchor(grouped: Grouped, anchor: Floats) -> Any:
-    """Return the anchors of the classes as an expression."""
+    """Return a narwhals expression of the anchor of the class of each row."""
     import narwhals.stable.v2 as nw
 
     values, first = np.unique(anchor, return_counts=True)
@@ -140,7 +150,10 @@ def _anchor(grouped: Grouped, anchor: Floats) -> Any:
 
 
 def _judge(target: Target, found: _Found, done: dict[str, Any], last: bool) -> Target | None:
-    """Keep the statistics of a column, or return how it has to be summed again."""
+    """Store the statistics of a column in `done`, or return the target to sum again: without NaN, or about the means.
+
+    Return None without storing if the column has to be read in batches. The `last` round accepts any anchor.
+    """
     n_views = len(target.support.views)
     rows = np.rint(found("rows", n_views)).astype(np.int64)
     weight = found("weight", n_views) if found.has("weight") else rows.astype(float)
@@ -173,7 +186,7 @@ def _is_close(x2: Floats, squares: Floats, mean: Floats, anchor: Floats, some: M
 
 
 def _is_inside(support: Support, found: _Found, some: Mask) -> bool:
-    """True if all cells are in the support."""
+    """True if all cells are in the support, by the least and the largest cell of every class with rows (`some`)."""
     low, high = found("low")[some, 0], found("high")[some, 0]
     inside = (low >= support.lowest) & (high <= support.highest)
     if found.has("fraction"):

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property, partial
 from numbers import Integral
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -70,6 +70,23 @@ class Counted:
             data=matrix.data,
             lengths=self.lengths[rows],
             missing=self.missing[rows],
+        )
+
+    def select_columns(self, keep: NDArray[np.bool_], vocabulary: Vocabulary) -> Counted:
+        """Counts of some columns, which have these words; a text has the tokens of these columns only."""
+        stored = keep[self.indices]
+        ends = np.concatenate([[0], np.cumsum(stored)])[self.indptr]
+        position = (np.cumsum(keep) - 1).astype(np.int32)
+        data = self.data[stored]
+        totals = np.concatenate([[0.0], np.cumsum(data)])[ends]
+        return Counted(
+            ends.astype(np.int64),
+            position[self.indices[stored]],
+            data,
+            np.diff(totals).astype(np.int64),
+            self.missing,
+            vocabulary,
+            len(vocabulary),
         )
 
     @property
@@ -191,6 +208,26 @@ class WordCounter:
                 )
         return self._count(as_texts(texts), vocabulary, n_jobs)
 
+    def shorten(self, counted: Counted, counter: WordCounter) -> Counted | None:
+        """Return the counts of this counter, derived from those of a counter of longer n-grams; None if impossible.
+
+        >>> longer, texts = WordCounter(ngram_range=(1, 2)), ["not good", "good"]
+        >>> WordCounter().shorten(longer.count(texts), longer).words.tolist()
+        ['good', 'not']
+        """
+        low, high = self.ngram_range
+        if (
+            counted.vocabulary is None
+            or self.prunes
+            or self.binary
+            or low != 1
+            or high >= counter.ngram_range[1]
+            or replace(counter, ngram_range=self.ngram_range) != self
+        ):
+            return None
+        keep = counted.vocabulary.n_items(self.analyzer) <= high
+        return counted.select_columns(keep, counted.vocabulary.select(keep))
+
     def _count(self, texts: Any, vocabulary: Vocabulary | None, n_jobs: int | None) -> Counted:
         # Only the native code knows the lengths of the texts, so SMALL stands for the work. One text uses one thread.
         n_threads = threads(n_jobs, SMALL) if len(texts) > 1 else 1
@@ -213,15 +250,9 @@ class WordCounter:
             frequency = np.bincount(counted.indices, counted.data, counted.n_columns)
             order = np.argsort(-frequency[keep], kind="stable")
             keep[np.flatnonzero(keep)[order[self.max_features :]]] = False
-        matrix, words = counted.matrix[:, keep], counted.words
-        return replace(
-            counted,
-            indptr=matrix.indptr.astype(np.int64),
-            indices=matrix.indices.astype(np.int32, copy=False),
-            data=matrix.data,
-            vocabulary=None if words is None else Vocabulary(words[keep]),
-            n_columns=int(keep.sum()),
-        )
+        # The words stay native: strings of a million n-grams take longer to create than the counts.
+        vocabulary = cast(Vocabulary, counted.vocabulary).select(keep)
+        return replace(counted.select_columns(keep, vocabulary), lengths=counted.lengths)
 
 
 #: More tokens than a text can have: a longer n-gram cannot occur, and this fits in 64 bits.

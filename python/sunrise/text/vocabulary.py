@@ -39,6 +39,18 @@ class Vocabulary:
         """Words, in the order of their columns."""
         return self.native.words()
 
+    def n_items(self, analyzer: str) -> NDArray[np.uint32]:
+        """Number of words (with the analyzer "word") or characters of every n-gram.
+
+        >>> Vocabulary(["not", "not good"]).n_items("word")
+        array([1, 2], dtype=uint32)
+        """
+        return self.native.n_items(analyzer == "word")
+
+    def select(self, keep: NDArray[np.bool_]) -> Vocabulary:
+        """Return some of the words, in the same order."""
+        return Vocabulary.of(self.native.select(keep))
+
     def column(self, word: str) -> int:
         """Column of a word; -1 if the word is unknown."""
         return self.native.find(word)

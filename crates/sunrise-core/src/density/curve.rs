@@ -4,6 +4,7 @@
 //! density of a class is a polynomial of degree 7, whose error is bounded in [`super::polynomials`].
 
 use super::polynomials::{intervals, Workspace, FLAT};
+use pulp::{as_arrays, as_arrays_mut};
 
 /// Coefficients of a polynomial.
 pub(super) const TERMS: usize = 8;
@@ -17,6 +18,8 @@ const MOST_NUMBERS: usize = 1 << 20;
 /// A cell of the line. Its numbers are floats, because vectors of floats become indices fastest.
 #[derive(Clone, Copy, Debug)]
 struct Cell {
+    /// Its left end.
+    start: f64,
     /// Intervals per unit of length.
     scale: f64,
     /// Its first interval.
@@ -27,7 +30,7 @@ struct Cell {
 
 impl Cell {
     /// A cell whose only interval is the first one, which has no polynomials.
-    const EXACT: Cell = Cell { scale: 0.0, first: 0.0, others: 0.0 };
+    const EXACT: Cell = Cell { start: 0.0, scale: 0.0, first: 0.0, others: 0.0 };
 }
 
 /// Adding it moves a whole number into the lowest bits of a float.
@@ -43,8 +46,6 @@ fn index(whole: f64) -> u32 {
 #[derive(Debug)]
 pub(super) struct Curve {
     low: f64,
-    /// Width of a cell.
-    size: f64,
     /// Cells per unit of length.
     per_unit: f64,
     /// The last one stands for all positions outside.
@@ -108,7 +109,7 @@ impl Curve {
         let group = group(classes);
         let each = classes.next_multiple_of(group) * TERMS;
         let (cells, coefficients) = (vec![Cell::EXACT; n as usize + 1], vec![0.0; each]);
-        let mut curve = Curve { low, size, per_unit: 1.0 / size, cells, coefficients, each, group };
+        let mut curve = Curve { low, per_unit: 1.0 / size, cells, coefficients, each, group };
         let start = |k: usize| low + k as f64 * size;
         let counts: Vec<usize> = (0..=n as usize).map(|k| count(start(k))).collect();
         let mut order: Vec<usize> = (0..n as usize).collect();
@@ -126,7 +127,8 @@ impl Curve {
                 continue;
             };
             let first = (curve.coefficients.len() / each) as f64;
-            curve.cells[k] = Cell { scale: f64::from(n) / size, first, others: f64::from(n) - 1.0 };
+            let (scale, others) = (f64::from(n) / size, f64::from(n) - 1.0);
+            curve.cells[k] = Cell { start: start(k), scale, first, others };
             curve.coefficients.extend_from_slice(&space.coefficients[..n as usize * each]);
         }
         Some(curve)
@@ -144,35 +146,32 @@ impl Curve {
         }
     }
 
-    /// The number of the interval of a position, and the argument of its polynomial, between -1/2 and 1/2.
+    /// The number of the interval of a position in its cell, and the argument of the polynomial, from -1/2 to 1/2.
     #[inline(always)]
-    fn interval(&self, u: f64, k: f64, cell: Cell) -> (f64, f64) {
-        let t = (u - (self.low + k * self.size)) * cell.scale;
-        // Comparisons become one instruction each; `f64::min` and `f64::max` take care of NaN besides.
-        let part = if t > 0.0 { t.floor() } else { 0.0 };
-        let part = if part < cell.others { part } else { cell.others };
+    fn interval(&self, u: f64, cell: Cell) -> (f64, f64) {
+        // Rounding may put a position just before its cell, which truncation puts into the first interval.
+        let t = (u - cell.start) * cell.scale;
+        // A comparison becomes one instruction; `f64::min` takes care of NaN besides.
+        let part = if t.trunc() < cell.others { t.trunc() } else { cell.others };
         (cell.first + part, t - part - 0.5)
     }
 
     /// The polynomial at a position; `None` if densities have to be evaluated exactly there, and for NaN.
     #[inline(always)]
     pub(super) fn place(&self, u: f64) -> Option<Place> {
-        let k = self.cell(u);
-        let (interval, s) = self.interval(u, k, self.cells[index(k) as usize]);
+        let (interval, s) = self.interval(u, self.cells[index(self.cell(u)) as usize]);
         (interval > 0.0).then_some(Place { first: interval as usize * self.each, s })
     }
 
     /// The intervals of positions, 0 without a polynomial, and the arguments; in short loops that fill vectors.
     #[inline(always)]
     fn places(&self, positions: &[f64]) -> (Vec<u32>, Vec<f64>) {
-        let n = positions.len();
-        let (mut numbers, mut at, mut arguments) = (vec![0.0; n], vec![0u32; n], vec![0.0; n]);
-        numbers.iter_mut().zip(positions).for_each(|(number, &u)| *number = self.cell(u));
-        let cells = self.cells.as_slice();
-        let places = at.iter_mut().zip(&mut arguments).zip(positions.iter().zip(&numbers));
-        for ((at, argument), (&u, &k)) in places {
-            let (interval, s) = self.interval(u, k, cells[index(k) as usize]);
-            (*at, *argument) = (index(interval), s);
+        let mut at: Vec<u32> = positions.iter().map(|&u| index(self.cell(u))).collect();
+        let mut arguments = vec![0.0; positions.len()];
+        for ((at, argument), &u) in at.iter_mut().zip(&mut arguments).zip(positions) {
+            let (interval, s) = self.interval(u, self.cells[*at as usize]);
+            // 0 times NaN is not 0: without a polynomial, the argument of a missing or infinite cell is 0.
+            (*at, *argument) = (index(interval), if interval > 0.0 { s } else { 0.0 });
         }
         (at, arguments)
     }
@@ -188,10 +187,8 @@ impl Curve {
     }
 
     /// Adds weighted log densities to rows of scores; rows without a polynomial go to `left`.
-    ///
-    /// `G` is the size of a group, `PAIR` twice as much.
     #[inline(always)]
-    pub(super) fn add<const G: usize, const PAIR: usize>(
+    pub(super) fn add(
         &self,
         positions: &[f64],
         weight: f64,
@@ -203,24 +200,36 @@ impl Curve {
         if at.iter().fold(false, |any, &at| any | (at == 0)) {
             left.extend(at.iter().enumerate().filter(|(_, &at)| at == 0).map(|(r, _)| r));
         }
-        let (terms, each) = (self.coefficients.as_slice(), self.each);
-        if classes == G {
-            for ((scores, &at), &s) in scores.chunks_exact_mut(G).zip(&at).zip(&arguments) {
-                if at > 0 {
-                    let logs = evaluate::<G, PAIR>(&terms[at as usize * (TERMS * G)..][..TERMS * G], s);
-                    (0..G).for_each(|k| scores[k] += weight * logs[k]);
-                }
-            }
-            return;
+        // The first interval, that of rows without a polynomial, has zeros.
+        if self.group == 2 && classes == 2 {
+            return self.add_pairs(&at, &arguments, weight, scores);
         }
         for ((scores, &at), &s) in scores.chunks_exact_mut(classes).zip(&at).zip(&arguments) {
-            if at > 0 {
-                let terms = terms[at as usize * each..][..each].chunks_exact(TERMS * G);
-                for (scores, terms) in scores.chunks_mut(G).zip(terms) {
-                    let logs = evaluate::<G, PAIR>(terms, s);
-                    scores.iter_mut().zip(logs).for_each(|(score, log)| *score += weight * log);
-                }
+            self.groups(&Place { first: at as usize * self.each, s }, |class, logs| {
+                scores[class..].iter_mut().zip(logs).for_each(|(score, log)| *score += weight * log);
+            });
+        }
+    }
+
+    /// Adds weighted log densities of two classes: two rows at a time fill a vector.
+    #[inline(always)]
+    fn add_pairs(&self, at: &[u32], arguments: &[f64], weight: f64, scores: &mut [f64]) {
+        let (terms, _) = as_arrays::<{ 2 * TERMS }, _>(&self.coefficients);
+        let rest = arguments.last();
+        let ((at, last), (arguments, _)) = (as_arrays::<2, _>(at), as_arrays::<2, _>(arguments));
+        let (scores, of_last) = as_arrays_mut::<4, _>(scores);
+        for ((scores, &[a, b]), &[s, t]) in scores.iter_mut().zip(at).zip(arguments) {
+            let (one, two) = (&terms[a as usize], &terms[b as usize]);
+            let mut coefficients = [[0.0; 4]; TERMS];
+            for (k, both) in coefficients.iter_mut().enumerate() {
+                *both = [one[2 * k], one[2 * k + 1], two[2 * k], two[2 * k + 1]];
             }
+            let logs = polynomials(&coefficients, [s, s, t, t]);
+            (0..4).for_each(|k| scores[k] += weight * logs[k]);
+        }
+        if let (&[at], Some(&s)) = (last, rest) {
+            let logs = evaluate::<2>(&terms[at as usize], s);
+            of_last.iter_mut().zip(logs).for_each(|(score, log)| *score += weight * log);
         }
     }
 
@@ -230,9 +239,9 @@ impl Curve {
         let terms = self.coefficients[place.first..][..self.each].chunks_exact(TERMS * self.group);
         for (k, terms) in terms.enumerate() {
             if self.group == 2 {
-                sink(2 * k, &evaluate::<2, 4>(terms, place.s));
+                sink(2 * k, &evaluate::<2>(terms, place.s));
             } else {
-                sink(4 * k, &evaluate::<4, 8>(terms, place.s));
+                sink(4 * k, &evaluate::<4>(terms, place.s));
             }
         }
     }
@@ -242,27 +251,34 @@ impl Curve {
     pub(super) fn class(&self, place: &Place, c: usize) -> f64 {
         let g = self.group;
         let terms = &self.coefficients[place.first + c / g * TERMS * g + c % g..][..(TERMS - 1) * g + 1];
-        let s2 = place.s * place.s;
-        let pair = |power: usize| terms[power * g] + terms[(power + 1) * g] * place.s;
-        (pair(0) + pair(2) * s2) + (pair(4) + pair(6) * s2) * (s2 * s2)
+        let mut coefficients = [[0.0]; TERMS];
+        for (power, coefficient) in coefficients.iter_mut().enumerate() {
+            coefficient[0] = terms[power * g];
+        }
+        polynomials(&coefficients, [place.s])[0]
     }
 }
 
-/// The polynomials of a group of classes.
-///
-/// Even and odd powers are neighbours in memory, so that one vector holds both (`PAIR` = 2 `G` numbers).
+/// The polynomials of a group of `G` classes.
 #[inline(always)]
-fn evaluate<const G: usize, const PAIR: usize>(terms: &[f64], s: f64) -> [f64; G] {
-    let (s2, mut both, mut values) = (s * s, [0.0; PAIR], [0.0; G]);
-    let s4 = s2 * s2;
-    let terms = &terms[..4 * PAIR];
-    let (a, b, c, d) =
-        (&terms[..PAIR], &terms[PAIR..2 * PAIR], &terms[2 * PAIR..3 * PAIR], &terms[3 * PAIR..]);
-    for k in 0..PAIR {
-        both[k] = (a[k] + b[k] * s2) + (c[k] + d[k] * s2) * s4;
+fn evaluate<const G: usize>(terms: &[f64], s: f64) -> [f64; G] {
+    let terms = &terms[..TERMS * G];
+    let mut coefficients = [[0.0; G]; TERMS];
+    for (power, coefficients) in coefficients.iter_mut().enumerate() {
+        coefficients.copy_from_slice(&terms[power * G..][..G]);
     }
-    for k in 0..G {
-        values[k] = both[k] + both[k + G] * s;
+    polynomials(&coefficients, [s; G])
+}
+
+/// `N` polynomials at `N` arguments, in an order that lets a processor compute several powers at the same time.
+#[inline(always)]
+fn polynomials<const N: usize>(coefficients: &[[f64; N]; TERMS], s: [f64; N]) -> [f64; N] {
+    let mut values = [0.0; N];
+    for k in 0..N {
+        let (c, s, s2) = (coefficients, s[k], s[k] * s[k]);
+        let low = (c[0][k] + c[1][k] * s) + (c[2][k] + c[3][k] * s) * s2;
+        let high = (c[4][k] + c[5][k] * s) + (c[6][k] + c[7][k] * s) * s2;
+        values[k] = low + high * (s2 * s2);
     }
     values
 }
@@ -322,5 +338,20 @@ mod tests {
             assert!(curve.place(u).is_none());
         }
         assert!(Curve::new(1e300, 1e300, 1.0, 2, |_| 0, |_, _| ()).is_none());
+    }
+
+    #[test]
+    fn rows_without_a_polynomial_keep_their_scores() {
+        let positions = [f64::NAN, 1.0, f64::INFINITY, f64::NEG_INFINITY, 1e9];
+        for classes in [2, 3, 5] {
+            let flat = |_: f64, out: &mut [f64]| out.fill(-1.0);
+            let curve = Curve::new(0.0, 2.0, 1.0, classes, |_| 9, flat).unwrap();
+            let (mut scores, mut left) = (vec![0.5; 5 * classes], Vec::new());
+            curve.add(&positions, 2.0, &mut scores, classes, &mut left);
+            assert_eq!(left, [0, 2, 3, 4]);
+            for (r, scores) in scores.chunks(classes).enumerate() {
+                assert!(scores.iter().all(|&s| s == if r == 1 { -1.5 } else { 0.5 }), "{r} {scores:?}");
+            }
+        }
     }
 }

@@ -1,14 +1,15 @@
 //! Log densities of the classes of a column: sums of kernels, smoothed by the density of all classes together.
 
-use super::curve::{group, Curve};
+use super::curve::Curve;
 use super::finder::Finder;
 use super::kernels::{Folds, KernelSums};
+use super::lattice::{kernels_on_lattice, shares, Shares};
 use super::scaled::ScaledFloat;
+use super::square;
 use super::sum::RemovedPoint;
 use crate::fault::Fault;
 use crate::normalise::exp_of_negative;
 use crate::parallel::run;
-use std::f64::consts::LN_2;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
@@ -45,6 +46,8 @@ pub struct Mixture {
     pub total: Vec<f64>,
     /// Log of the integral of one kernel, columns x sums.
     pub log_width: Vec<f64>,
+    /// Distance between the nodes on which the points of a column lie; 0 if its points are the cells themselves.
+    pub step: Vec<f64>,
     /// Number of classes.
     pub classes: usize,
 }
@@ -122,7 +125,7 @@ impl Densities {
         let of_classes = [&mixture.prior, &mixture.total]
             .iter()
             .all(|part| Some(part.len()) == columns.checked_mul(mixture.classes));
-        let whole = kernels.sums.len() == columns * each;
+        let whole = kernels.sums.len() == columns * each && mixture.step.len() == columns;
         if !(whole && of_sums && of_classes && mixture.classes <= each && mixture.classes > 0) {
             return Err(Fault::shape("the kernels do not fit the classes and columns"));
         }
@@ -172,7 +175,9 @@ impl Densities {
         let each = self.kernels.per_column;
         let sums = self.kernels.sums[j * each..][..each].iter().filter(|sum| !sum.is_empty());
         let (mut low, mut high, mut width, mut wide) = (f64::INFINITY, f64::NEG_INFINITY, f64::INFINITY, 0.0);
-        let mut is_whole = !self.folds.log;
+        // Cells lie between the nodes of a grid, where a table of single points would not help.
+        let is_grid = self.mixture.step[j] > 0.0;
+        let mut is_whole = !self.folds.log && !is_grid;
         for sum in sums {
             let points = sum.points();
             low = low.min(points[0]);
@@ -195,7 +200,7 @@ impl Densities {
         let each_weight = if curve.is_some_and(|cost| cost <= CHEAP) { OFTEN } else { SOMETIMES };
         let weight: f64 = self.kernels.sums[j * each..][..each].iter().map(|sum| sum.total()).sum();
         let most = MOST_WHOLE.min(weight / each_weight).min(curve.unwrap_or(f64::INFINITY));
-        if let Some(n) = self.number_of_points(j, most) {
+        if let Some(n) = self.number_of_points(j, most).filter(|_| !is_grid) {
             return range(Kind::Points, n);
         }
         curve.map(|cost| Tabulated { low, high, width, kind: Kind::Curve, cost })
@@ -322,11 +327,7 @@ impl Densities {
         } else {
             column
         };
-        if group(classes) == 2 {
-            curve.add::<2, 4>(positions, weight, scores, classes, &mut left);
-        } else {
-            curve.add::<4, 8>(positions, weight, scores, classes, &mut left);
-        }
+        curve.add(positions, weight, scores, classes, &mut left);
         let (mut found, mut logs) = (vec![ScaledFloat::ZERO; self.kernels.per_column], vec![0.0; classes]);
         for r in left.into_iter().filter(|&r| !positions[r].is_nan()) {
             self.exact(j, positions[r], &mut found, &mut logs);
@@ -366,23 +367,21 @@ impl Densities {
                 (height, if is_alone { f64::NAN } else { (total / (rest + prior)).ln() })
             })
             .collect();
-        let mut share = vec![0.0; column.len()];
-        for ((share, log), (&c, &x)) in share.iter_mut().zip(&mut *logs).zip(y.iter().zip(column)) {
+        let mut share = self.own_kernels(j, column, y);
+        for ((share, log), &c) in share.iter_mut().zip(&mut *logs).zip(y) {
             let (height, more) = logs_of_class[c as usize];
-            *share = height - *log;
+            let below = height - *log;
+            *share *= exp_of_negative(if below < 0.0 { below } else { 0.0 });
+            *share = if below > 0.0 { 1.0 } else { *share };
             *log += more;
-            if self.folds.images.len() > 1 {
-                *share += self.images_of(sums + c as usize, x).ln();
-            }
         }
-        for (share, log) in share.iter_mut().zip(&mut *logs) {
-            let e = exp_of_negative(if *share < 0.0 { *share } else { 0.0 });
-            *log += log_of_rest(e);
+        for (share, log) in share.iter().zip(&mut *logs) {
+            *log += log_of_rest(if *share < 0.5 { *share } else { 0.5 });
         }
         let mut found = vec![ScaledFloat::ZERO; self.kernels.per_column];
         for (r, log) in logs.iter_mut().enumerate() {
             // Too little would be left of the density, or it is not in the table: the other kernels are added up.
-            let is_by_table = share[r] <= -LN_2 && log.is_finite();
+            let is_by_table = share[r] <= 0.5 && log.is_finite();
             if !is_by_table && !column[r].is_nan() {
                 let c = y[r] as usize;
                 *log = self.left_out_exactly(j, c, column[r], row_weight[c], &mut found);
@@ -390,11 +389,44 @@ impl Densities {
         }
     }
 
-    /// The sum of the kernels of a cell and of its images at the cell, in heights of a kernel.
-    fn images_of(&self, sum: usize, x: f64) -> f64 {
-        let (u, width) = (self.folds.scale(x), self.kernels.sums[sum].width());
-        let distances = self.folds.images.iter().map(|(sign, shift)| (sign * u + shift - u) / width);
-        distances.map(|z| (-0.5 * z * z).exp()).sum()
+    /// The points that a cell of column j has added to its class, and the share of the cell in each.
+    #[inline(always)]
+    pub(super) fn shares(&self, j: usize, x: f64) -> Shares {
+        shares(x, self.mixture.step[j], &self.folds)
+    }
+
+    /// The kernels of cells at the cells themselves, reflections included, in heights of a kernel.
+    #[inline(always)]
+    fn own_kernels(&self, j: usize, column: &[f64], y: &[i32]) -> Vec<f64> {
+        let (step, sums) = (self.mixture.step[j], j * self.kernels.per_column);
+        if self.folds.images.len() > 1 {
+            let cells = column.iter().zip(y);
+            return cells
+                .map(|(&x, &c)| self.folded_kernel(sums + c as usize, x, self.shares(j, x)))
+                .collect();
+        }
+        if step == 0.0 {
+            return vec![1.0; column.len()];
+        }
+        let classes = &self.kernels.sums[sums..][..self.mixture.classes];
+        let steps: Vec<f64> = classes.iter().map(|sum| step / sum.width()).collect();
+        let (mut own, per_step) = (vec![0.0; column.len()], 1.0 / step);
+        for (own, &c) in own.iter_mut().zip(y) {
+            *own = steps[c as usize];
+        }
+        kernels_on_lattice(column.iter().map(|x| x * per_step), &mut own);
+        own
+    }
+
+    /// The sum of the kernels of a cell and of its reflections at the cell.
+    fn folded_kernel(&self, sum: usize, x: f64, shares: Shares) -> f64 {
+        let width = self.kernels.sums[sum].width();
+        let of_images = self.folds.images.iter().flat_map(|(sign, shift)| {
+            shares
+                .iter()
+                .map(move |(point, share)| share * (-0.5 * square(sign * x + shift - point, width)).exp())
+        });
+        of_images.sum()
     }
 
     fn left_out_exactly(&self, j: usize, c: usize, x: f64, weight: f64, found: &mut [ScaledFloat]) -> f64 {
@@ -405,10 +437,15 @@ impl Densities {
         if rest <= RESIDUE * total {
             return common.ln();
         }
-        let removed = [RemovedPoint { point: u, weight }, RemovedPoint { point: u, weight: 0.0 }];
+        let removed = self.shares(j, u).map(|(point, share)| RemovedPoint { point, weight: weight * share });
         let mut own = self.kernels.folded_without(sum, u, removed, &self.folds);
         own.level -= self.mixture.log_width[sum];
         own.plus(common.times(prior)).ln() - (rest + prior).ln()
+    }
+
+    /// Whether the points of a column are nodes of a grid.
+    pub(super) fn is_grid(&self, j: usize) -> bool {
+        self.mixture.step[j] > 0.0
     }
 
     /// The points of class c in column j, and their weights.

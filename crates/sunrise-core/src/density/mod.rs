@@ -15,6 +15,7 @@ mod curve;
 mod densities;
 mod finder;
 mod kernels;
+mod lattice;
 mod layout;
 mod merge;
 mod polynomials;

@@ -2,6 +2,7 @@
 
 use super::densities::Densities;
 use super::finder::Finder;
+use super::lattice::PARTS;
 use crate::cells::Matrix;
 use crate::fault::{self, Fault};
 use crate::parallel::{blocks, run};
@@ -144,11 +145,18 @@ impl Densities {
             let mut own = vec![0_u64; columns * classes];
             let mut scratch = Vec::new();
             let numbers = cells.numbers(rows.clone(), &mut scratch)?;
-            for (row, &c) in numbers.chunks_exact(columns.max(1)).zip(&y[rows]) {
-                for (sum, &x) in own[c as usize * columns..].iter_mut().zip(row) {
-                    *sum = sum.wrapping_add(hash(x));
-                }
-            }
+            vectorised(
+                #[inline(always)]
+                || {
+                    for (row, &c) in numbers.chunks_exact(columns.max(1)).zip(&y[rows]) {
+                        let own = &mut own[c as usize * columns..][..columns];
+                        for (j, (sum, &x)) in own.iter_mut().zip(row).enumerate() {
+                            let own = if self.is_grid(j) { self.hash_on_grid(j, x) } else { hash(x) };
+                            *sum = sum.wrapping_add(own);
+                        }
+                    }
+                },
+            );
             Ok(own)
         }) {
             add(&mut sums, part?);
@@ -156,13 +164,25 @@ impl Densities {
         let expected = run(threads, (0..columns * classes).collect(), |k| {
             let (c, j) = (k / columns, k % columns);
             let (points, weight) = self.points(j, c);
-            let times = |w: &f64| (w / row_weight[c]).round() as u64;
+            let parts = if self.is_grid(j) { PARTS } else { 1.0 };
+            let times = |w: &f64| (parts * w / row_weight[c]).round() as u64;
             points
                 .iter()
                 .zip(weight)
                 .fold(0_u64, |sum, (&v, w)| sum.wrapping_add(times(w).wrapping_mul(hash(v))))
         });
         Ok(sums == expected)
+    }
+
+    /// The hashes of the nodes of a cell, as often as its share has parts; 0 if the cell is missing.
+    #[inline(always)]
+    fn hash_on_grid(&self, j: usize, x: f64) -> u64 {
+        if x.is_nan() {
+            return 0;
+        }
+        let [(below, rest), (above, share)] = self.shares(j, x);
+        let times = |share: f64, point: f64| ((share * PARTS) as u64).wrapping_mul(hash(point));
+        times(rest, below).wrapping_add(times(share, above))
     }
 
     /// The log density of every cell by its own class, without the kernel of the cell itself.
@@ -209,8 +229,11 @@ impl Densities {
                         *log = 0.0;
                     } else if check {
                         let (points, weights) = self.points(j, c);
-                        let at = finders[j * classes + c].position(points, x);
-                        let is_fitted = at.is_some_and(|at| weights[at] >= (1.0 - 1e-9) * row_weight[c]);
+                        let is_fitted = self.shares(j, x).iter().all(|&(point, share)| {
+                            let at = finders[j * classes + c].position(points, point);
+                            let weight = at.map_or(0.0, |at| weights[at]);
+                            weight >= (1.0 - 1e-9) * share * row_weight[c]
+                        });
                         *log = if is_fitted { *log } else { f64::NAN };
                     }
                 }

@@ -183,6 +183,21 @@ impl Words {
         }
     }
 
+    /// Number of items of every n-gram: words with blanks between them, or characters.
+    pub fn n_items(&self, words: bool) -> Vec<u32> {
+        let counts = |byte: &u8| if words { *byte == b' ' } else { *byte & 0xC0 != 0x80 };
+        let of = |number| self.get(number).bytes().iter().filter(|byte| counts(byte)).count() as u32;
+        (0..self.len()).map(|number| of(number) + u32::from(words)).collect()
+    }
+
+    /// The words at which `keep` is true, in the same order.
+    pub fn select(&self, keep: &[bool]) -> Words {
+        let mut some = Words::default();
+        let numbers = keep.iter().enumerate().filter(|(_, keep)| **keep).map(|(number, _)| number);
+        numbers.for_each(|number| some.push(self.get(number).bytes()));
+        some
+    }
+
     /// The text of a long word.
     fn stored(&self, entry: &Entry) -> &[u8] {
         let start = entry.head[1] as usize;
@@ -403,6 +418,18 @@ mod tests {
                 prop_assert!(words.rank(a - 1) <= words.rank(a));
             }
         }
+    }
+
+    #[test]
+    fn ngrams_are_selected_by_their_number_of_items() {
+        let mut words = Words::default();
+        let list = ["ab", "ab a longer second word", "é", "éa b"];
+        list.iter().for_each(|word| words.push(word.as_bytes()));
+        assert_eq!(words.n_items(true), [1, 5, 1, 2]);
+        assert_eq!(words.n_items(false), [2, 23, 1, 4]);
+        let some = words.select(&[false, true, true, false]);
+        assert_eq!((some.len(), some.get(0).bytes()), (2, list[1].as_bytes()));
+        assert_eq!(some.find(Key::new("é".as_bytes())), Some(1));
     }
 
     #[test]
