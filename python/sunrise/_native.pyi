@@ -183,6 +183,17 @@ class KernelWeights:
 class DistanceWeights:
     def __init__(self, curve: str, base: Floats, anchor: Floats, scale: Floats, power: Floats) -> None: ...
 
+class StudentWeights:
+    def __init__(
+        self,
+        centres: Floats,
+        factors: Floats,
+        constant: Floats,
+        freedom: Floats,
+        weight: float,
+        share: float,
+    ) -> None: ...
+
 class FactorialWeights:
     def __init__(
         self,
@@ -203,6 +214,7 @@ Weights = (
     | KernelWeights
     | DistanceWeights
     | FactorialWeights
+    | StudentWeights
 )
 
 class CellError(ValueError): ...

@@ -74,6 +74,8 @@ POLYA = (
     True,
 )
 DISTANCES = ("log square", WEIGHTS, WEIGHTS / 2, WEIGHTS + 1, -1 - WEIGHTS)
+#: Centres, factors, log densities at the centres, degrees of freedom, weight and share.
+STUDENTS = (WEIGHTS, np.tile(np.eye(3).ravel(), (3, 1)), np.zeros(3), np.full(3, 4.0), 0.5, 0.1)
 FACTORIALS = (
     np.ascontiguousarray(WEIGHTS.T),
     np.ascontiguousarray(-1 - WEIGHTS.T),
@@ -309,6 +311,9 @@ CALLS = {
     "PolyaWeights": (made("PolyaWeights"), lambda: [*POLYA]),
     "DistanceWeights": (made("DistanceWeights"), lambda: [*DISTANCES]),
     "FactorialWeights": (made("FactorialWeights"), lambda: [*FACTORIALS]),
+    "StudentWeights": (made("StudentWeights"), lambda: [*STUDENTS]),
+    "score_students": (score, scoring(_native.StudentWeights, X, REAL, STUDENTS)),
+    "score_sparse_students": (score, scoring(_native.StudentWeights, CSR, REAL, STUDENTS)),
     "score_distances": (score, scoring(_native.DistanceWeights, X, REAL, DISTANCES)),
     "score_sparse_distances": (score, scoring(_native.DistanceWeights, CSR, REAL, DISTANCES)),
     "score_factorials": (score, scoring(_native.FactorialWeights, X, COUNTS, FACTORIALS)),

@@ -2,7 +2,7 @@
 
 use crate::fault::{self, Fault};
 use crate::lanes::sum_of;
-use crate::loss::{probable, CalibrationRows, Part, TASK};
+use crate::loss::{probable, tasks, CalibrationRows, Part};
 use crate::normalise::exp_of_negative;
 use crate::parallel::run;
 use crate::vectorised;
@@ -27,15 +27,14 @@ pub fn hessian(
     let share = rows.weight.iter().step_by(step).sum::<f64>() / rows.weight.iter().sum::<f64>();
     let size = width + classes;
     let square = fault::cells(size, size)?;
-    let tasks: Vec<usize> = (0..n).step_by(TASK).collect();
-    let parts = run(threads, tasks, |start| {
+    let parts = run(threads, tasks(n), |rows_of_task| {
         vectorised(
             #[inline(always)]
             || {
                 let (mut squares, mut sum) = (Squares::new(width), vec![0.0; square]);
                 let (mut p, mut mean) = (vec![0.0; classes], vec![0.0; width]);
                 let mut joined = vec![0.0; (classes - 1) * width];
-                for r in (start.next_multiple_of(step)..n.min(start + TASK)).step_by(step) {
+                for r in (rows_of_task.start.next_multiple_of(step)..rows_of_task.end).step_by(step) {
                     let w = rows.weight[r] / share;
                     let cells = join(&columns_of, r, width, classes, &mut joined);
                     let best = rows.score(r, &columns_of, columns, offsets, &mut p);

@@ -38,11 +38,13 @@ pub mod row_counts;
 pub mod rows;
 pub mod score;
 pub mod sparse_linear;
+pub mod student;
 pub mod summary;
 pub mod sums;
 pub mod table;
 pub mod table_cells;
 pub mod text;
+mod whitening;
 pub mod word_weights;
 
 /// Runs `f` compiled for the widest vectors this processor has.

@@ -3,7 +3,7 @@
 use crate::fault::{self, Fault};
 use crate::lanes::sum_of;
 use crate::normalise::exp_of_negative;
-use crate::parallel::{blocks, run};
+use crate::parallel::{blocks, pieces, run};
 use crate::vectorised;
 use std::ops::Range;
 
@@ -64,8 +64,10 @@ impl Loss {
     }
 }
 
-/// Rows of a task.
-pub(crate) const TASK: usize = 2048;
+/// Cuts rows into tasks that threads can share evenly.
+pub(crate) fn tasks(n: usize) -> Vec<Range<usize>> {
+    pieces(n, 512, 64)
+}
 
 impl<'a> CalibrationRows<'a> {
     /// The parts of the columns, after checking all shapes.
@@ -199,13 +201,12 @@ pub fn log_loss(
 ) -> Result<Loss, Fault> {
     let (n, width, classes) = (rows.labels.len(), columns.len(), offsets.len());
     let columns_of = rows.parts(width, classes)?;
-    let tasks: Vec<usize> = (0..n).step_by(TASK).collect();
-    let parts = run(threads, tasks, |start| {
+    let parts = run(threads, tasks(n), |all| {
         vectorised(
             #[inline(always)]
             || {
                 let (mut sum, mut scores) = (Loss::none(width, classes), Scores::new(classes));
-                for some in blocks(start..n.min(start + TASK), rows_together((classes - 1) * width)) {
+                for some in blocks(all, rows_together((classes - 1) * width)) {
                     scores.compute(rows, &columns_of, some.clone(), columns, offsets);
                     for (k, r) in some.enumerate() {
                         let (y, w, total) = (rows.labels[r] as usize, rows.weight[r], 1.0 + scores.rest[k]);
@@ -233,6 +234,9 @@ pub fn log_loss(
     Ok(sum)
 }
 
+/// Rows whose scores are one task.
+const ROWS: usize = 512;
+
 /// The scores of all rows: class offsets plus weighted cells, without the prior, rows x classes.
 pub fn scores(
     rows: CalibrationRows,
@@ -243,14 +247,14 @@ pub fn scores(
     let (n, width, classes) = (rows.labels.len(), columns.len(), offsets.len());
     let columns_of = rows.parts(width, classes)?;
     let mut scores = vec![0.0; fault::cells(n, classes)?];
-    let tasks: Vec<(usize, &mut [f64])> = scores.chunks_mut(TASK * classes).enumerate().collect();
+    let tasks: Vec<(usize, &mut [f64])> = scores.chunks_mut(ROWS * classes).enumerate().collect();
     run(threads, tasks, |(k, scores)| {
         vectorised(
             #[inline(always)]
             || {
                 for (r, scores) in scores.chunks_exact_mut(classes).enumerate() {
                     scores.copy_from_slice(offsets);
-                    add_cells(k * TASK + r, &columns_of, columns, scores);
+                    add_cells(k * ROWS + r, &columns_of, columns, scores);
                 }
             },
         );
@@ -271,18 +275,16 @@ pub fn row_losses(rows: CalibrationRows, parameters: &[&[f64]], threads: usize) 
     if parameters.iter().any(|one| one.len() != width + classes) {
         return Err(Fault::shape("the parameters have different lengths"));
     }
-    let tasks: Vec<usize> = (0..n).step_by(TASK).collect();
-    let parts = run(threads, tasks, |start| {
+    let parts = run(threads, tasks(n), |all| {
         vectorised(
             #[inline(always)]
             || {
-                let all = start..n.min(start + TASK);
                 let (mut losses, mut scores) =
                     (vec![0.0; parameters.len() * all.len()], Scores::new(classes));
                 for some in blocks(all.clone(), rows_together(classes.saturating_sub(1) * width)) {
                     for (k, one) in parameters.iter().enumerate() {
                         scores.compute(rows, &columns_of, some.clone(), &one[..width], &one[width..]);
-                        let to = &mut losses[k * all.len() + some.start - start..][..some.len()];
+                        let to = &mut losses[k * all.len() + some.start - all.start..][..some.len()];
                         for (to, (rest, ahead)) in to.iter_mut().zip(scores.rest.iter().zip(&scores.ahead)) {
                             *to = rest.ln_1p() + ahead;
                         }

@@ -4,7 +4,8 @@ use crate::fault::{self, Fault};
 use crate::parallel::{blocks, pieces, run};
 use crate::rows::Rows;
 use crate::vectorised;
-use std::ops::Range;
+use crate::whitening::{apply, transpose, Distances, BESIDE};
+use pulp::Arch;
 
 /// Fewest rows of a task, and most tasks.
 const SMALLEST: usize = 1024;
@@ -95,40 +96,6 @@ fn add_row(sums: &mut ProductSums, row: &[f64], class: usize, w: f64) {
     }
 }
 
-/// Centres and inverse Cholesky factors of the classes, in the order in which rows are multiplied.
-struct Whitening {
-    columns: usize,
-    /// Transposed lower factors: row k has the elements of column k, from the diagonal on.
-    by_column: Vec<f64>,
-}
-
-impl Whitening {
-    fn new(factors: &[f64], columns: usize) -> Self {
-        let mut by_column = vec![0.0; factors.len()];
-        let size = (columns * columns).max(1);
-        for (to, from) in by_column.chunks_mut(size).zip(factors.chunks(size)) {
-            for j in 0..columns {
-                for k in 0..=j {
-                    to[k * columns + j] = from[j * columns + k];
-                }
-            }
-        }
-        Whitening { columns, by_column }
-    }
-
-    /// The factor of a class times a row.
-    #[inline(always)]
-    fn apply(&self, class: usize, row: &[f64], out: &mut [f64]) {
-        let n = self.columns;
-        let factor = &self.by_column[class * n * n..(class + 1) * n * n];
-        out.fill(0.0);
-        for (k, &v) in row.iter().enumerate() {
-            let own = &factor[k * n + k..(k + 1) * n];
-            out[k..].iter_mut().zip(own).for_each(|(sum, &f)| *sum += f * v);
-        }
-    }
-}
-
 /// Squared distances of complete rows from the centre of every class, with the matrix of the class: rows x classes.
 ///
 /// With `labels`, rows x classes x 3: these, the squared distances from the centre of the row's own class, and the
@@ -152,97 +119,49 @@ pub fn distances(
         return Err(Fault::shape("centres, factors or labels do not fit the rows"));
     }
     fault::afford(n, classes * width)?;
-    let whitening = Whitening::new(factors, columns);
     // The centre of class k, multiplied by the factor of class c: of all classes k with labels, else of c itself.
     let others = if labels.is_some() { classes } else { 1 };
     fault::afford(fault::cells(classes, others)?, columns)?;
     let mut shifts = vec![0.0; classes * others * columns];
+    let factor = |c: usize| &factors[c * columns * columns..][..columns * columns];
     for c in 0..classes {
         for k in 0..others {
             let (at, from) = ((c * others + k) * columns, if labels.is_some() { k } else { c });
-            whitening.apply(c, &centres[from * columns..(from + 1) * columns], &mut shifts[at..at + columns]);
+            apply(factor(c), columns, &centres[from * columns..][..columns], &mut shifts[at..at + columns]);
         }
     }
     let parts = run(threads, pieces(n, SMALLEST, MOST), |part| {
         let mut out = vec![0.0; part.len() * classes * width];
-        vectorised(
-            #[inline(always)]
-            || {
-                for some in blocks(part.clone(), BLOCK) {
-                    let beside: Vec<Vec<[f64; BESIDE]>> =
-                        blocks(some.clone(), BESIDE).map(|rows| transposed(x, columns, rows)).collect();
-                    for c in 0..classes {
-                        let factor = &factors[c * columns * columns..(c + 1) * columns * columns];
-                        let shift = |k: usize| &shifts[(c * others + k) * columns..][..columns];
-                        for (rows, beside) in blocks(some.clone(), BESIDE).zip(&beside) {
-                            let own = |r: usize| {
-                                labels.and_then(|y| y.get(rows.start + r)).map_or(0, |&k| k as usize)
-                            };
-                            let (own, of_class) = if labels.is_some() {
-                                (Some(std::array::from_fn(|r| shift(own(r)))), shift(c))
-                            } else {
-                                (None, shift(0))
-                            };
-                            let found = distances_beside(factor, of_class, own, beside);
-                            for (r, i) in rows.enumerate() {
-                                let at = ((i - part.start) * classes + c) * width;
-                                out[at..at + width]
-                                    .iter_mut()
-                                    .zip(&found)
-                                    .for_each(|(to, from)| *to = from[r]);
-                            }
+        let (mut beside, mut own) =
+            (vec![vec![[0.0; BESIDE]; columns]; BLOCK / BESIDE], vec![[0.0; BESIDE]; columns]);
+        for some in blocks(part.clone(), BLOCK) {
+            for (rows, beside) in blocks(some.clone(), BESIDE).zip(&mut beside) {
+                transpose(&x[rows.start * columns..rows.end * columns], columns, beside);
+            }
+            for c in 0..classes {
+                let shift = |k: usize| &shifts[(c * others + k) * columns..][..columns];
+                for (rows, beside) in blocks(some.clone(), BESIDE).zip(&beside) {
+                    if let Some(labels) = labels {
+                        for (r, &y) in labels[rows.clone()].iter().enumerate() {
+                            own.iter_mut().zip(shift(y as usize)).for_each(|(to, &v)| to[r] = v);
                         }
                     }
+                    let found = Arch::new().dispatch(Distances {
+                        factor: factor(c),
+                        shift: shift(if labels.is_some() { c } else { 0 }),
+                        rows: beside,
+                        other: labels.map(|_| own.as_slice()),
+                    });
+                    for (r, i) in rows.enumerate() {
+                        let at = ((i - part.start) * classes + c) * width;
+                        out[at..at + width].iter_mut().zip(&found).for_each(|(to, from)| *to = from[r]);
+                    }
                 }
-            },
-        );
+            }
+        }
         out
     });
     Ok(parts.concat())
-}
-
-/// Rows that are multiplied beside each other: their numbers fill the vectors, whatever the number of columns.
-const BESIDE: usize = 16;
-
-/// The numbers of some rows, column by column; 0 for rows that are not there.
-#[inline(always)]
-fn transposed(x: &[f64], columns: usize, rows: Range<usize>) -> Vec<[f64; BESIDE]> {
-    let mut beside = vec![[0.0; BESIDE]; columns];
-    for (r, row) in x[rows.start * columns..rows.end * columns].chunks_exact(columns.max(1)).enumerate() {
-        beside.iter_mut().zip(row).for_each(|(to, &v)| to[r] = v);
-    }
-    beside
-}
-
-/// |z - a|^2 of rows, and with b of every row |z - b|^2 and (z - a)(z - b), where z is the factor times the row.
-#[inline(always)]
-fn distances_beside(
-    factor: &[f64],
-    a: &[f64],
-    b: Option<[&[f64]; BESIDE]>,
-    beside: &[[f64; BESIDE]],
-) -> [[f64; BESIDE]; 3] {
-    let mut sums = [[0.0; BESIDE]; 3];
-    for (j, (line, a)) in factor.chunks_exact(beside.len().max(1)).zip(a).enumerate() {
-        let mut z = [0.0; BESIDE];
-        for (f, x) in line[..=j].iter().zip(beside) {
-            for r in 0..BESIDE {
-                z[r] += f * x[r];
-            }
-        }
-        for r in 0..BESIDE {
-            let difference = z[r] - a;
-            sums[0][r] += difference * difference;
-        }
-        if let Some(b) = &b {
-            for r in 0..BESIDE {
-                let other = z[r] - b[r][j];
-                sums[1][r] += other * other;
-                sums[2][r] += (z[r] - a) * other;
-            }
-        }
-    }
-    sums
 }
 
 #[cfg(test)]

@@ -27,8 +27,10 @@ pub enum Results<'a> {
     Best(&'a mut [i64]),
 }
 
-/// Rows of a task, and of the part of it that stays in the first-level cache.
-const TASK: usize = 4096;
+/// Fewest and most rows of a task, the usual number of tasks, and the rows that stay in the first-level cache.
+const SMALL_TASK: usize = 256;
+const LARGE_TASK: usize = 4096;
+const TASKS: usize = 32;
 pub(crate) const PART: usize = 64;
 
 /// Cells and scores of the rows that are added at a time.
@@ -70,16 +72,17 @@ pub fn score(
     }
     let cost = blocks.iter().map(|block| block.cost()).sum::<usize>();
     let threads = if n * classes * cost < SMALL { 1 } else { threads };
-    let most = (CACHED / (cost + classes)).clamp(PART, TASK);
+    let task = (n / TASKS).next_multiple_of(PART).clamp(SMALL_TASK, LARGE_TASK);
+    let most = (CACHED / (cost + classes)).clamp(PART, task);
     let part = blocks.iter().map(|block| block.part()).fold(PART, usize::max).min(most);
-    let starts = (0..n).step_by(TASK);
+    let starts = (0..n).step_by(task);
     let tasks: Vec<(usize, Results)> = match results {
         Results::Values(values, output) => {
-            let parts = values.chunks_mut(TASK * classes);
+            let parts = values.chunks_mut(task * classes);
             starts.zip(parts).map(|(start, part)| (start, Results::Values(part, output))).collect()
         }
         Results::Best(best) => {
-            starts.zip(best.chunks_mut(TASK)).map(|(start, part)| (start, Results::Best(part))).collect()
+            starts.zip(best.chunks_mut(task)).map(|(start, part)| (start, Results::Best(part))).collect()
         }
     };
     let add_all = |rows: Range<usize>, scores: &mut [f64]| {

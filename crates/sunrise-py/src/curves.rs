@@ -1,4 +1,4 @@
-//! Weights of the forms that are not weighted sums of terms: distances from an anchor, and rising factorials.
+//! Weights of the forms that are not weighted sums of terms: distances from an anchor, rising factorials, Student-t.
 
 use crate::cells::slice;
 use crate::raise;
@@ -8,6 +8,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use sunrise_core::distance::{Curve, Distances};
 use sunrise_core::rising::{CountScores, Factorials};
+use sunrise_core::student::Students;
 
 /// A score by the distance from an anchor, each matrix classes x columns.
 ///
@@ -144,6 +145,67 @@ impl<'py> BorrowedFactorials<'py> {
             shape: slice(&self.shape)?,
             gap: self.gap.as_ref().map(slice).transpose()?,
             weight: slice(&self.weight)?,
+        })
+    }
+}
+
+/// Multivariate Student-t densities, one for each class, see `sunrise_core::student::Students`.
+///
+/// `factors` is classes x (columns * columns).
+#[pyclass(frozen, module = "sunrise._native")]
+pub struct StudentWeights {
+    matrices: [Table; 2],
+    vectors: [Vector; 2],
+    weight: f64,
+    share: f64,
+}
+
+#[pymethods]
+impl StudentWeights {
+    #[new]
+    fn new(
+        centres: Matrix<'_>,
+        factors: Matrix<'_>,
+        constant: PyReadonlyArray1<'_, f64>,
+        freedom: PyReadonlyArray1<'_, f64>,
+        weight: f64,
+        share: f64,
+    ) -> Self {
+        let (matrices, vectors) =
+            ([centres, factors].map(Table::keep), [constant, freedom].map(Vector::keep));
+        StudentWeights { matrices, vectors, weight, share }
+    }
+}
+
+/// The arrays of [`StudentWeights`], borrowed for one call.
+pub struct BorrowedStudents<'py> {
+    matrices: [Matrix<'py>; 2],
+    vectors: [PyReadonlyArray1<'py, f64>; 2],
+    weight: f64,
+    share: f64,
+}
+
+impl<'py> BorrowedStudents<'py> {
+    pub fn of(weights: &StudentWeights, py: Python<'py>) -> PyResult<Self> {
+        let ([centres, factors], [constant, freedom]) = (&weights.matrices, &weights.vectors);
+        let matrices = [centres.borrow(py)?, factors.borrow(py)?];
+        let vectors = [constant.borrow(py)?, freedom.borrow(py)?];
+        Ok(BorrowedStudents { matrices, vectors, weight: weights.weight, share: weights.share })
+    }
+
+    pub fn classes(&self) -> usize {
+        self.vectors[0].len()
+    }
+
+    pub fn core(&self) -> PyResult<Students<'_>> {
+        let ([centres, factors], [constant, freedom]) = (&self.matrices, &self.vectors);
+        Ok(Students {
+            centres: slice(centres)?,
+            factors: slice(factors)?,
+            constant: slice(constant)?,
+            freedom: slice(freedom)?,
+            weight: self.weight,
+            share: self.share,
         })
     }
 }

@@ -128,6 +128,7 @@ fn _native(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<weights::PolyaWeights>()?;
     m.add_class::<weights::KernelWeights>()?;
     m.add_class::<curves::DistanceWeights>()?;
+    m.add_class::<curves::StudentWeights>()?;
     m.add_class::<curves::FactorialWeights>()?;
     m.add_function(wrap_pyfunction!(score::score, m)?)?;
     m.add_function(wrap_pyfunction!(score::normalise, m)?)?;

@@ -4,7 +4,8 @@
 //! keep references to the arrays, never copies: tables of words x classes are large.
 
 use crate::cells::{dispatch, slice, Cells, Reading};
-use crate::curves::{BorrowedDistances, BorrowedFactorials, DistanceWeights, FactorialWeights};
+use crate::curves::{BorrowedDistances, BorrowedFactorials, BorrowedStudents};
+use crate::curves::{DistanceWeights, FactorialWeights, StudentWeights};
 use crate::density::KernelDensities;
 use numpy::{Element, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::exceptions::PyTypeError;
@@ -20,6 +21,7 @@ use sunrise_core::polya::{Concentrations, DensePolya, SparsePolya};
 use sunrise_core::rising::DenseFactorials;
 use sunrise_core::score::Scorer;
 use sunrise_core::sparse_linear::{ColumnWeights, SparseLinear};
+use sunrise_core::student::DenseStudents;
 use sunrise_core::table::{DenseTable, Levels, SparseTable};
 
 /// A two-dimensional array of floats.
@@ -282,6 +284,7 @@ enum Borrowed<'py> {
         moderate: bool,
     },
     Distance(BorrowedDistances<'py>),
+    Student(BorrowedStudents<'py>),
     Factorial(BorrowedFactorials<'py>, Bound<'py, FactorialWeights>),
     Kernel {
         densities: Bound<'py, KernelDensities>,
@@ -343,6 +346,9 @@ impl<'py> Borrowed<'py> {
         }
         if let Ok(weights) = weights.cast::<DistanceWeights>() {
             return Ok(Borrowed::Distance(BorrowedDistances::of(weights.get(), py)?));
+        }
+        if let Ok(weights) = weights.cast::<StudentWeights>() {
+            return Ok(Borrowed::Student(BorrowedStudents::of(weights.get(), py)?));
         }
         if let Ok(weights) = weights.cast::<FactorialWeights>() {
             return Ok(Borrowed::Factorial(BorrowedFactorials::of(weights.get(), py)?, weights.clone()));
@@ -449,6 +455,12 @@ impl Block<'_> {
                     dense => boxed(DenseDistances::new(dense, distances)),
                     sparse => boxed(DenseDistances::new(Box::new(Unpacked::new(sparse, reading)), distances)))
             }
+            Borrowed::Student(students) => {
+                let students = students.core()?;
+                dispatch!(cells, reading, KeepGil,
+                    dense => boxed(DenseStudents::new(dense, students)),
+                    sparse => boxed(DenseStudents::new(Box::new(Unpacked::new(sparse, reading)), students)))
+            }
             Borrowed::Factorial(factorials, weights) => {
                 let (factorials, scores) = (factorials.core()?, weights.get().scores());
                 let score = |counts| boxed(DenseFactorials::new(counts, factorials, scores));
@@ -472,6 +484,7 @@ impl Block<'_> {
             Borrowed::Levels { classes, .. } => *classes,
             Borrowed::Polya { total, .. } => total.len(),
             Borrowed::Distance(distances) => distances.classes(),
+            Borrowed::Student(students) => students.classes(),
             Borrowed::Factorial(factorials, _) => factorials.classes(),
             Borrowed::Kernel { densities, .. } => densities.get().core().classes(),
         }

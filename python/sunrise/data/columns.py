@@ -108,8 +108,7 @@ def pandas_column(name: Any, series: Any) -> Column:
         levels = Levels.of(names, series.cat.codes.to_numpy())
         return Column(name, "level", len(series), known=levels, declared=names, source=series)
     if isinstance(dtype, np.dtype):
-        column = numpy_column(name, series.to_numpy())
-        return column if dtype.kind == "O" else replace(column, source=series)
+        return numpy_column(name, series.to_numpy(), series)
     if dtype.name.startswith(("period", "datetime64")):
         zoned = dtype.name.startswith("datetime64")
         moments = series.dt.tz_localize(None) if zoned else series.dt.to_timestamp()
@@ -159,17 +158,18 @@ def column_of_arrow(name: Any, cells: _native.ArrowColumn, source: Any = None) -
     return Column(name, kind, len(cells), None if kind == "empty" else cells, source=source)
 
 
-def numpy_column(name: Any, values: NDArray[Any]) -> Column:
-    """Read a one-dimensional array."""
+def numpy_column(name: Any, values: NDArray[Any], series: Any = None) -> Column:
+    """Read a one-dimensional array, which may be that of a pandas series."""
     n, kind = len(values), values.dtype.kind
+    source = values if series is None else series
     if kind == "b":
-        return Column(name, "bool", n, in_place(values), source=values)
+        return Column(name, "bool", n, in_place(values), source=source)
     if kind in "iuf":
-        return Column(name, "number", n, in_place(values), source=values)
+        return Column(name, "number", n, in_place(values), source=source)
     if kind == "m":
-        return Column(name, "number", n, durations(values), source=values)
+        return Column(name, "number", n, durations(values), source=source)
     if kind == "M":
-        return Column(name, "date", n, days_of(values))
+        return Column(name, "date", n, days_of(values), source=series)
     if kind == "S":
         try:
             values, kind = np.char.decode(values, "utf-8"), "U"

@@ -135,7 +135,12 @@ def frame_of(X: Any) -> Frame:
         )
     if library == "pandas":
         names = tuple(X.columns)
-        return Frame(names, len(X), lambda j: pandas_column(names[j], X.iloc[:, j]), library, index=X.index)
+
+        def read(j: int) -> Column:
+            # By name is faster than by position, but a name that is no text may mean rows or several columns.
+            return pandas_column(names[j], X[names[j]] if type(names[j]) is str else X.iloc[:, j])
+
+        return Frame(names, len(X), read, library, index=X.index)
     if library == "polars" and hasattr(X, "get_columns"):
         columns = X.get_columns()
         return Frame(tuple(X.columns), len(X), lambda j: polars_column(columns[j].name, columns[j]), library)

@@ -259,7 +259,9 @@ def log_normalise(scores: Floats, fallback: Floats, output: Any) -> tuple[Floats
 
 def _is_scored_in_python(block: Block, form: Form) -> bool:
     """True if Rust has no scoring function for the form and layout; sparse cells then become dense."""
-    return form.kind in ("pointwise", "quadratic") or (form.kind == "kernel" and block.kind == "sparse")
+    if form.kind == "quadratic":  # rows with missing cells are scored by the densities of their other cells
+        return bool(np.isnan(block.numbers()).any())
+    return form.kind == "pointwise" or (form.kind == "kernel" and block.kind == "sparse")
 
 
 def _score(

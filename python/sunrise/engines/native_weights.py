@@ -14,6 +14,7 @@ from sunrise.forms.distance import Distance
 from sunrise.forms.kernel_density import Density
 from sunrise.forms.linear import Linear
 from sunrise.forms.polya import Polya
+from sunrise.forms.quadratic import Quadratic, log_student
 from sunrise.forms.rising import Rising
 from sunrise.forms.table import Table
 
@@ -25,6 +26,7 @@ Weights = (
     | _native.KernelWeights
     | _native.DistanceWeights
     | _native.FactorialWeights
+    | _native.StudentWeights
 )
 
 #: Counts of a column, and scores of all columns, that are computed in advance at the most.
@@ -120,6 +122,15 @@ def factorial_weights(form: Rising) -> _native.FactorialWeights:
     return _native.FactorialWeights(base, slope, shape, gap, *rest)
 
 
+def student_weights(form: Quadratic) -> _native.StudentWeights:
+    """Return centres, factors and log densities at the centres of a quadratic form, for rows without missing cells."""
+    (n_classes, n_columns), (inverse, log_determinant) = form.mean.shape, form.factors
+    constant = log_student(np.zeros(n_classes), log_determinant, form.freedom, n_columns)
+    mean, factors = np.ascontiguousarray(form.mean), np.ascontiguousarray(inverse.reshape(n_classes, -1))
+    freedom = np.ascontiguousarray(form.freedom)
+    return _native.StudentWeights(mean, factors, constant, freedom, form.weight, form.share)
+
+
 def kernel_weights(form: Density) -> _native.KernelWeights:
     """Return the densities and the weights of the columns."""
     return _native.KernelWeights(form.native(0, 1), np.where(form.known, form.weight, 0.0))
@@ -133,6 +144,7 @@ MAKE_WEIGHTS: dict[str, Callable[[Any], Weights]] = {
     "distance": distance_weights,
     "rising": factorial_weights,
     "kernel": kernel_weights,
+    "quadratic": student_weights,
 }
 
 

@@ -39,6 +39,12 @@ def finite(column: Column, family: Any, who: str, weight: Floats | None = None) 
     return x
 
 
+def without_infinite(x: Floats) -> Floats:
+    """Return the numbers with infinite ones missing; the array itself if there are none."""
+    infinite = np.isinf(x)
+    return np.where(infinite, np.nan, x) if infinite.any() else x
+
+
 def number_block(table: Frame, columns: tuple[int, ...], family: Any) -> Block:
     """The numbers of some columns: the table's own matrix if it is all of it, else the columns."""
     if table.block is not None and len(columns) == len(table.names):

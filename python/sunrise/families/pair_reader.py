@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,6 +14,7 @@ from sunrise._common.arrays import Codes, Labels, Mask
 from sunrise._common.threads import threads
 from sunrise.data.blocks import Block, LevelsBlock
 from sunrise.data.frame import Frame
+from sunrise.families.cells import without_infinite
 from sunrise.families.readers import Fitting, Reader, Scoring, plain_levels
 from sunrise.families.record_cells import Encoder, bin_encoder, level_encoder
 from sunrise.numerics.bin_edges import Cuts
@@ -43,7 +46,8 @@ def split_pair(name: str) -> tuple[str, str]:
     return both[: int(length)], both[int(length) :]
 
 
-class PairLookup(NamedTuple):
+@dataclass(frozen=True)
+class PairLookup:
     """Positions of the levels of a pair.
 
     `positions` has a row for every level of the first column and one for unseen levels, and likewise columns: the
@@ -53,6 +57,14 @@ class PairLookup(NamedTuple):
     first: dict[str, int]
     second: dict[str, int]
     positions: Codes
+    _of_bins: list[Codes] = field(default_factory=list, repr=False)
+
+    def of_bins(self, n: int, m: int) -> Codes:
+        """Return the positions by the numbers of the bins of both columns, n x m; computed once."""
+        if not self._of_bins:
+            to_a, to_b = _among(_bin_names(n), self.first), _among(_bin_names(m), self.second)
+            self._of_bins.append(self.positions[np.ix_(to_a, to_b)])
+        return self._of_bins[0]
 
     @classmethod
     def of(cls, names: Sequence[str]) -> PairLookup:
@@ -87,15 +99,18 @@ class PairReader(Reader):
     def score_block(self, table: Frame, family: Any, scoring: Scoring) -> Block:
         """The pairs as positions among those of the fit, see `PairLookup`."""
         sides, codes = SideCodes(table, scoring.n_jobs, scoring.who), []
-        for pair, lookup in zip(family.pairs, scoring.lookup, strict=True):
-            (names, a), (others, b) = (sides.of(side) for side in pair)
-            n_threads = threads(scoring.n_jobs, len(a))
-            to_a, to_b = _among(names, lookup.first), _among(others, lookup.second)
-            positions = lookup.positions
-            if len(to_a) * len(to_b) <= len(a):  # one look-up for every row
-                positions = positions[np.ix_(to_a, to_b)]
+        n_threads = threads(scoring.n_jobs, table.n_rows)
+        for (one, two), lookup in zip(family.pairs, scoring.lookup, strict=True):
+            (names, a), (others, b) = sides.of(one), sides.of(two)
+            if one.edges is not None and two.edges is not None:
+                positions = lookup.of_bins(len(names), len(others))
             else:
-                a, b = _native.map_codes(a, to_a), _native.map_codes(b, to_b)
+                positions = lookup.positions
+                to_a, to_b = _among(names, lookup.first), _among(others, lookup.second)
+                if len(to_a) * len(to_b) <= len(a):  # one look-up for every row
+                    positions = positions[np.ix_(to_a, to_b)]
+                else:
+                    a, b = _native.map_codes(a, to_a), _native.map_codes(b, to_b)
             codes.append(_native.map_pairs(a, b, positions, n_threads))
         return LevelsBlock(tuple(codes))
 
@@ -155,11 +170,16 @@ class SideCodes:
             if side.edges is None:
                 names, codes = plain_levels(column, self._n_jobs, self._who)
             else:
-                x = column.numbers()
-                codes = Cuts(side.edges).bins(np.where(np.isinf(x), np.nan, x))
-                names = np.array([str(k) for k in range(len(side.edges) + 1)], dtype=object)
+                codes = Cuts(side.edges).bins(without_infinite(column.numbers()))
+                names = _bin_names(len(side.edges) + 1)
             self._known[side] = names, codes
         return self._known[side]
+
+
+@lru_cache(maxsize=64)
+def _bin_names(n: int) -> Labels:
+    """Return the names of the levels of n bins."""
+    return np.array([str(k) for k in range(n)], dtype=object)
 
 
 def _among(names: Labels, known: dict[str, int]) -> Codes:

@@ -11,7 +11,7 @@ from sunrise._common.stored import stored
 from sunrise.data.blocks import Block, DenseBlock
 from sunrise.data.column import Column
 from sunrise.data.frame import Frame
-from sunrise.families.cells import finite
+from sunrise.families.cells import finite, without_infinite
 from sunrise.families.readers import Fitting, Reader, Scoring
 from sunrise.families.record_cells import Encoder, number_encoder
 from sunrise.statistics.support import REAL
@@ -59,8 +59,12 @@ def standardised(columns: list[Floats], scales: tuple[Scale, ...]) -> Floats:
     """Return rows x columns in units of the standard deviations."""
     if not columns:
         return np.empty((0, 0))
-    own = zip(columns, *for_columns(scales, len(columns)), strict=True)
-    return np.stack([(x - centre) / unit for x, centre, unit in own], axis=1)
+    # Column by column in memory, as the columns come.
+    cells = np.empty((len(columns), len(columns[0])))
+    for to, x, centre, unit in zip(cells, columns, *for_columns(scales, len(columns)), strict=True):
+        np.subtract(x, centre, out=to)
+        to /= unit
+    return cells.T
 
 
 class StandardReader(Reader):
@@ -142,8 +146,10 @@ class TogetherReader(StandardReader):
         return self._block(table, family)
 
     def _block(self, table: Frame, family: Any) -> Block:
-        cells = [column.numbers() for column in table.read_all(family.positions)]
-        return DenseBlock(standardised([np.where(np.isinf(x), np.nan, x) for x in cells], family.scales))
+        columns = table.read_all(family.positions)
+        return DenseBlock(
+            standardised([without_infinite(column.numbers()) for column in columns], family.scales)
+        )
 
 
 STANDARDISED = StandardReader()

@@ -104,10 +104,15 @@ class Schema:
         return bool(self.interactions) and part.columns[0] >= len(self.names)
 
     @cached_property
+    def _common_choice(self) -> Choice | None:
+        """The choice that all columns share as one object; None if they differ. It avoids loops over many columns."""
+        return _common(self.choices)
+
+    @cached_property
     def column_parts(self) -> tuple[Part, ...]:
         """The blocks of the columns: columns with equal families form one block."""
         if (
-            (only := _common_choice(self.choices)) is not None
+            (only := self._common_choice) is not None
             and only.family is not None
             and not only.family.reader.own_block
         ):
@@ -165,7 +170,7 @@ class Schema:
     @cached_property
     def asleep(self) -> tuple[int, ...]:
         """Positions of the columns that were constant or empty so far."""
-        if _common_choice(self.choices) is not None and not self.choices[0].asleep:
+        if self._common_choice is not None and not self.choices[0].asleep:
             return ()
         return tuple(j for j, choice in enumerate(self.choices) if choice.asleep)
 
@@ -181,7 +186,7 @@ class Schema:
         """
         if self.is_interaction(part):
             return np.zeros(len(part.columns), bool)
-        only = _common_choice(self.choices)
+        only = self._common_choice
         choices = [self.choices[j] for j in part.columns] if only is None else [only]
         own = [choice.is_given_lenient if given else choice.is_lenient for choice in choices]
         return np.array(own, bool) if only is None else np.full(len(part.columns), own[0])
@@ -199,7 +204,7 @@ class Schema:
         given = given_choices(families, self.names)
         if len(self.names) == 0 or all(choice is None for choice in given):
             return self
-        before, after = _common_choice(self.choices), _common_choice(given)
+        before, after = self._common_choice, _common(given)
         if before is not None and after is not None:
             after = after.with_learned_of(before)
         if before is not None and after is not None and before.statistics_key == after.statistics_key:
@@ -364,16 +369,17 @@ class Schema:
     def declared(self, part: Part) -> list[Labels]:
         """Return the declared levels of every column of a block; an empty list if no column declares any."""
         if self.is_interaction(part) or (
-            _common_choice(self.choices) is not None and self.choices[0].declared is None
+            self._common_choice is not None and self.choices[0].declared is None
         ):
             return []
         none = np.empty(0, dtype=object)
         return [none if (levels := self.choices[j].declared) is None else levels for j in part.columns]
 
 
-def _common_choice(choices: Sequence[Choice | None]) -> Choice | None:
-    """Return the choice if all columns share one object, else None: avoids a loop over many columns."""
-    return choices[0] if choices and len(set(map(id, choices))) == 1 else None
+def _common(choices: Sequence[Choice | None]) -> Choice | None:
+    """Return the choice if all columns share one object, else None."""
+    is_common = bool(choices) and choices[0] is choices[-1] and len(set(map(id, choices))) == 1
+    return choices[0] if is_common else None
 
 
 def _merge_families(families: list[Family]) -> Family:

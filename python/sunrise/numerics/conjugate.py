@@ -156,6 +156,10 @@ class Dirichlet(Conjugate):
     def log_mean(self) -> Floats:
         """Log of the mean probabilities; uniform where all concentrations are 0."""
         total = self.concentration.sum(axis=-1, keepdims=True)
+        if (total > 0).all():  # the usual case, without copies
+            logs = log(self.concentration)
+            logs -= log(total)
+            return logs
         known = np.where(total > 0, self.concentration, 1.0)
         return log(known) - log(np.where(total > 0, total, float(self.concentration.shape[-1])))
 
