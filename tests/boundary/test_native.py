@@ -247,6 +247,8 @@ CALLS = {
     "ArrowColumn": (arrow, lambda: [[["a", None], ["b"]], [0, 2, 1]]),
     "ArrowColumn_numbers": (arrow, lambda: [[[1.5, None], [2.5]], [0, 2, 1]]),
     "arrow_table": (arrow_table, lambda: [{"x": [1, 2], "y": ["a", "b"]}]),
+    "column_ranges": (_native.column_ranges, lambda: [X, REAL, W, 2]),
+    "column_ranges_csr": (_native.column_ranges, lambda: [CSR, REAL, W, 2]),
     "class_totals": (_native.class_totals, lambda: [Y, W, CLASSES]),
     "sums_dense": (_native.accumulate_sums, lambda: [X, COUNTS, Y, W, CLASSES, 2]),
     "sums_sparse": (_native.accumulate_sums, lambda: [CSR, COUNTS, Y, W, CLASSES, 2]),

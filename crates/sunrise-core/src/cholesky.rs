@@ -31,7 +31,7 @@ pub fn solve(mut matrix: Vec<f64>, right: &[f64]) -> Result<Option<Vec<f64>>, Fa
 
 /// Replaces a matrix by its factor and the right side by the solution of the first half; false if a pivot is not positive.
 #[inline(always)]
-fn factorise(matrix: &mut [f64], x: &mut [f64]) -> bool {
+pub(crate) fn factorise(matrix: &mut [f64], x: &mut [f64]) -> bool {
     let n = x.len();
     for i in 0..n {
         let (above, row) = matrix.split_at_mut(i * n);

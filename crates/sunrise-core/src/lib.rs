@@ -33,6 +33,7 @@ pub mod pairs;
 pub mod parallel;
 pub mod polya;
 pub mod products;
+pub mod ranges;
 pub mod rising;
 pub mod row_counts;
 pub mod rows;

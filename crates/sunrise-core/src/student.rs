@@ -1,7 +1,9 @@
-//! Whole rows scored by one multivariate Student-t per class.
+//! Whole rows scored by one multivariate Student-t per class; missing and infinite cells are integrated out.
 
 use crate::cells::Matrix;
+use crate::cholesky::factorise;
 use crate::fault::{self, afford, Fault};
+use crate::gamma::log_rising;
 use crate::logarithm::ln_1p;
 use crate::normalise::exp_of_negative;
 use crate::parallel::blocks;
@@ -28,7 +30,7 @@ pub struct Students<'a> {
     pub share: f64,
 }
 
-/// Dense rows without a missing cell, scored by Student-t densities.
+/// Dense rows scored by Student-t densities.
 pub struct DenseStudents<'a> {
     cells: Box<dyn Matrix + 'a>,
     students: Students<'a>,
@@ -73,6 +75,46 @@ impl<'a> DenseStudents<'a> {
         }
     }
 
+    /// The log density of the observed cells of a row by class c.
+    ///
+    /// Let z be the factor W times the row, with the centre in place of missing cells, and W_m the columns of W that
+    /// belong to missing cells. The precision of these cells, given the others, is A = W_m' W_m. The squared distance
+    /// of the others is |z|^2 - v' A^-1 v with v = W_m' z, and their determinant is that of all times that of A.
+    fn marginal(&self, row: &[f64], missing: &[usize], c: usize) -> f64 {
+        let (columns, lost) = (row.len(), missing.len());
+        if lost == columns {
+            return 0.0;
+        }
+        let all = &self.students;
+        let centre = &all.centres[c * columns..][..columns];
+        let factor = &all.factors[c * columns * columns..][..columns * columns];
+        let difference: Vec<f64> =
+            row.iter().zip(centre).map(|(x, m)| if x.is_finite() { x - m } else { 0.0 }).collect();
+        let mut z = vec![0.0; columns];
+        apply(factor, columns, &difference, &mut z);
+        // Below the diagonal, the columns of W begin with their own row.
+        let product = |m: usize, other: &dyn Fn(usize) -> f64| -> f64 {
+            (m..columns).map(|k| factor[k * columns + m] * other(k)).sum()
+        };
+        let mut precision = vec![0.0; lost * lost];
+        for (a, &m) in missing.iter().enumerate() {
+            for (b, &other) in missing[..=a].iter().enumerate() {
+                precision[a * lost + b] = product(m, &|k| factor[k * columns + other]);
+            }
+        }
+        let mut v: Vec<f64> = missing.iter().map(|&m| product(m, &|k| z[k])).collect();
+        if !factorise(&mut precision, &mut v) {
+            return f64::NAN;
+        }
+        let squares = |numbers: &[f64]| numbers.iter().map(|x| x * x).sum::<f64>();
+        let log_root: f64 = (0..lost).map(|a| precision[a * lost + a].ln()).sum();
+        let (freedom, gone) = (all.freedom[c], 0.5 * lost as f64);
+        let half = 0.5 * (freedom + (columns - lost) as f64);
+        let constant = all.constant[c] - log_rising(half, gone) - log_root
+            + gone * (std::f64::consts::PI * freedom).ln();
+        constant - half * ln_1p((squares(&z) - squares(&v)).max(0.0) / freedom)
+    }
+
     /// Mixes the mean density of all classes into each.
     #[inline(always)]
     fn bound(&self, logs: &mut [Beside]) {
@@ -100,6 +142,12 @@ impl<'a> DenseStudents<'a> {
     }
 }
 
+/// Some of the rows of a matrix.
+#[inline(always)]
+fn rows_of(numbers: &[f64], rows: Range<usize>, columns: usize) -> impl Iterator<Item = &[f64]> {
+    numbers[rows.start * columns..rows.end * columns].chunks_exact(columns.max(1))
+}
+
 impl Scorer for DenseStudents<'_> {
     fn rows(&self) -> usize {
         self.cells.rows()
@@ -122,6 +170,15 @@ impl Scorer for DenseStudents<'_> {
                     || {
                         transpose(&numbers[here.start * columns..here.end * columns], columns, &mut beside);
                         self.log_densities(&beside, &mut logs);
+                        for (r, row) in rows_of(numbers, here.clone(), columns).enumerate() {
+                            if row.iter().fold(true, |all, x| all & x.is_finite()) {
+                                continue;
+                            }
+                            let missing: Vec<usize> = (0..columns).filter(|&j| !row[j].is_finite()).collect();
+                            for (c, logs) in logs.iter_mut().enumerate() {
+                                logs[r] = self.marginal(row, &missing, c);
+                            }
+                        }
                         if self.students.share > 0.0 {
                             self.bound(&mut logs);
                         }
@@ -178,6 +235,32 @@ mod tests {
         for (found, p) in found[..2].iter().zip([0, 1].map(|c| 0.99 * p[c] + 0.005 * (p[0] + p[1]))) {
             assert!((found - p.ln()).abs() < 1e-14);
         }
+    }
+
+    #[test]
+    fn missing_cells_are_integrated_out() {
+        // Scale matrix [[4, 2], [2, 10]]: its Cholesky factor is [[2, 0], [1, 3]], with inverse [[1/2, 0], [-1/6, 1/3]].
+        let freedom = 5.0_f64;
+        let constant = |n: f64, log_determinant: f64| {
+            log_rising(0.5 * freedom, 0.5 * n)
+                - 0.5 * log_determinant
+                - 0.5 * n * (std::f64::consts::PI * freedom).ln()
+        };
+        let students = Students {
+            centres: &[1.0, -1.0],
+            factors: &[0.5, 0.0, -1.0 / 6.0, 1.0 / 3.0],
+            constant: &[constant(2.0, 36.0_f64.ln())],
+            freedom: &[freedom],
+            weight: 1.0,
+            share: 0.0,
+        };
+        let found = scores(&[2.5, f64::NAN, f64::INFINITY, 3.0, f64::NAN, f64::NAN], students);
+        for (found, (difference, variance)) in found.iter().zip([(1.5, 4.0), (4.0, 10.0)]) {
+            let truth = constant(1.0, f64::ln(variance))
+                - 3.0 * f64::ln_1p(difference * difference / variance / freedom);
+            assert!((found - truth).abs() < 1e-13, "{found} {truth}");
+        }
+        assert_eq!(found[2], 0.0);
     }
 
     #[test]

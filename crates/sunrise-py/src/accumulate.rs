@@ -4,9 +4,10 @@ use crate::cells::{dispatch, slice, Cells, Reading};
 use crate::{raise, Floats, Integers};
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
+use sunrise_core::csr::Unpacked;
 use sunrise_core::fault::Fault;
 use sunrise_core::rows::Rows;
-use sunrise_core::{cells, counts, moments, row_counts, sums};
+use sunrise_core::{cells, counts, moments, ranges, row_counts, sums};
 
 /// Number of rows and sum of weights of every class.
 #[pyfunction]
@@ -20,6 +21,23 @@ pub fn class_totals<'py>(
     let rows = Rows::new(y, w, classes).map_err(raise)?;
     let (rows, weight) = py.detach(|| rows.totals()).map_err(raise)?;
     Ok((rows.into_pyarray(py), weight.into_pyarray(py)))
+}
+
+/// The least and the greatest cell of every column, in rows with a weight above 0.
+#[pyfunction]
+pub fn column_ranges<'py>(
+    py: Python<'py>,
+    x: Cells<'py>,
+    support: Reading,
+    w: Option<PyReadonlyArray1<'py, f64>>,
+    threads: usize,
+) -> PyResult<(Floats<'py>, Floats<'py>)> {
+    let w = w.as_ref().map(slice).transpose()?;
+    let found = dispatch!(&x, support.core(), py,
+        dense => ranges::ranges(&*dense, w, threads),
+        sparse => ranges::ranges(&Unpacked::new(sparse, support.core()), w, threads));
+    let (low, high) = found.map_err(raise)?;
+    Ok((low.into_pyarray(py), high.into_pyarray(py)))
 }
 
 type Missing<'py> = Option<(Integers<'py>, Floats<'py>)>;

@@ -105,6 +105,7 @@ fn _native(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<accumulate::MomentSums>()?;
     m.add_class::<accumulate::LevelCounts>()?;
     m.add_function(wrap_pyfunction!(accumulate::class_totals, m)?)?;
+    m.add_function(wrap_pyfunction!(accumulate::column_ranges, m)?)?;
     m.add_function(wrap_pyfunction!(accumulate::accumulate_sums, m)?)?;
     m.add_function(wrap_pyfunction!(accumulate::accumulate_moments, m)?)?;
     m.add_function(wrap_pyfunction!(accumulate::count_levels, m)?)?;

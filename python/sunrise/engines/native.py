@@ -259,8 +259,6 @@ def log_normalise(scores: Floats, fallback: Floats, output: Any) -> tuple[Floats
 
 def _is_scored_in_python(block: Block, form: Form) -> bool:
     """True if Rust has no scoring function for the form and layout; sparse cells then become dense."""
-    if form.kind == "quadratic":  # rows with missing cells are scored by the densities of their other cells
-        return bool(np.isnan(block.numbers()).any())
     return form.kind == "pointwise" or (form.kind == "kernel" and block.kind == "sparse")
 
 
@@ -326,10 +324,7 @@ def _score_by_matrix(
     values = np.empty((n, n_classes))
     _native.score(blocks, log_prior, fallback, values, "joint", threads)
     for block, support, form in pointwise:
-        if form.kind == "quadratic":
-            values += form.scores(array.numbers(block, support), threads)
-        else:
-            values += array.sum_cells(block, support, form, n_classes)
+        values += array.sum_cells(block, support, form, n_classes)
     if own_scores is not None:
         values = array.replace_scores(values, *own_scores)
     if forbidden is not None:

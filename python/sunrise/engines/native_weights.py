@@ -123,7 +123,7 @@ def factorial_weights(form: Rising) -> _native.FactorialWeights:
 
 
 def student_weights(form: Quadratic) -> _native.StudentWeights:
-    """Return centres, factors and log densities at the centres of a quadratic form, for rows without missing cells."""
+    """Return centres, factors and log densities at the centres of a quadratic form."""
     (n_classes, n_columns), (inverse, log_determinant) = form.mean.shape, form.factors
     constant = log_student(np.zeros(n_classes), log_determinant, form.freedom, n_columns)
     mean, factors = np.ascontiguousarray(form.mean), np.ascontiguousarray(inverse.reshape(n_classes, -1))

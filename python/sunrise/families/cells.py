@@ -51,8 +51,8 @@ def number_block(table: Frame, columns: tuple[int, ...], family: Any) -> Block:
         return table.block
     if isinstance(table.block, DenseBlock):
         first, last = columns[0], columns[-1] + 1
-        some = slice(first, last) if last - first == len(columns) else list(columns)
-        return DenseBlock(table.block.values[:, some])
+        if last - first == len(columns):
+            return DenseBlock(table.block.values[:, first:last])
     return ColumnsBlock(tuple(numbers(column, family) for column in table.read_all(columns)), table.n_rows)
 
 

@@ -16,8 +16,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from sunrise import _native
 from sunrise._common import labels
 from sunrise._common.arrays import Codes, Floats, Positions
+from sunrise._common.threads import threads
+from sunrise.data.blocks import ColumnsBlock
 from sunrise.data.column import Column
 from sunrise.data.frame import frame_of
 from sunrise.data.profile import ColumnProfile
@@ -35,6 +38,8 @@ from sunrise.selection.decide import decide
 from sunrise.selection.distinct import Cells, DistinctValues
 from sunrise.selection.row_scores import RowScores, row_scores
 from sunrise.selection.rules import FEWEST_IDENTIFIERS, profile_numbers
+from sunrise.statistics.support import REAL
+from sunrise.statistics.terms import X
 
 #: Number of rows in the sample; most cells in the sample, so that many columns have fewer rows, but no fewer than the
 #: third number; least number of rows of each class.
@@ -67,6 +72,7 @@ def choose_by_score(
     profiles = {
         j: profile for j, column in columns.items() if (profile := _profile(accumulator, column)) is not None
     }
+    profiles = _with_ranges(accumulator, columns, profiles)
     families = _all_candidates()
     candidates = {j: _candidates(profile, families) for j, profile in profiles.items()}
     for j, shortlist in (shortlists or {}).items():
@@ -152,9 +158,22 @@ def _profile(accumulator: RowAccumulator, column: Column) -> ColumnProfile | Non
         integers and max(abs(profile.low), abs(profile.high)) >= 2**53
     ):  # floats cannot distinguish these integers
         return None
-    x = column.numbers() if accumulator.weight is None else column.numbers()[accumulator.weight > 0]
-    # Profiling stops once the type is known, but the possible families depend on the range of all cells.
-    return replace(profile, low=float(np.nanmin(x)), high=float(np.nanmax(x)))
+    return profile
+
+
+def _with_ranges(
+    accumulator: RowAccumulator, columns: dict[int, Column], profiles: dict[int, ColumnProfile]
+) -> dict[int, ColumnProfile]:
+    """Return the profiles with the ranges of all cells: profiling stops once the type of a column is known."""
+    if not profiles:
+        return {}
+    block = ColumnsBlock(tuple(columns[j] for j in profiles), len(accumulator.codes))
+    n_threads = threads(accumulator.n_jobs, block.shape[0] * block.shape[1])
+    ranges = _native.column_ranges(block.native((X,)), REAL, accumulator.weight, n_threads)
+    return {
+        j: replace(profile, low=low, high=high)
+        for (j, profile), low, high in zip(profiles.items(), *(own.tolist() for own in ranges), strict=True)
+    }
 
 
 def _choices(pairs: list[Pair], scores: RowScores) -> dict[int, Choice]:

@@ -4,7 +4,7 @@
 //! density of a class is a polynomial of degree 7, whose error is bounded in [`super::polynomials`].
 
 use super::polynomials::{intervals, Workspace, FLAT};
-use pulp::{as_arrays, as_arrays_mut};
+use pulp::{as_arrays, as_arrays_mut, Arch, Simd, WithSimd};
 
 /// Coefficients of a polynomial.
 pub(super) const TERMS: usize = 8;
@@ -18,8 +18,8 @@ const MOST_NUMBERS: usize = 1 << 20;
 /// A cell of the line. Its numbers are floats, because vectors of floats become indices fastest.
 #[derive(Clone, Copy, Debug)]
 struct Cell {
-    /// Its left end.
-    start: f64,
+    /// The middle of its first interval.
+    middle: f64,
     /// Intervals per unit of length.
     scale: f64,
     /// Its first interval.
@@ -30,7 +30,7 @@ struct Cell {
 
 impl Cell {
     /// A cell whose only interval is the first one, which has no polynomials.
-    const EXACT: Cell = Cell { start: 0.0, scale: 0.0, first: 0.0, others: 0.0 };
+    const EXACT: Cell = Cell { middle: 0.0, scale: 0.0, first: 0.0, others: 0.0 };
 }
 
 /// Adding it moves a whole number into the lowest bits of a float.
@@ -128,7 +128,7 @@ impl Curve {
             };
             let first = (curve.coefficients.len() / each) as f64;
             let (scale, others) = (f64::from(n) / size, f64::from(n) - 1.0);
-            curve.cells[k] = Cell { start: start(k), scale, first, others };
+            curve.cells[k] = Cell { middle: start(k) + 0.5 / scale, scale, first, others };
             curve.coefficients.extend_from_slice(&space.coefficients[..n as usize * each]);
         }
         Some(curve)
@@ -149,11 +149,13 @@ impl Curve {
     /// The number of the interval of a position in its cell, and the argument of the polynomial, from -1/2 to 1/2.
     #[inline(always)]
     fn interval(&self, u: f64, cell: Cell) -> (f64, f64) {
-        // Rounding may put a position just before its cell, which truncation puts into the first interval.
-        let t = (u - cell.start) * cell.scale;
-        // A comparison becomes one instruction; `f64::min` takes care of NaN besides.
-        let part = if t.trunc() < cell.others { t.trunc() } else { cell.others };
-        (cell.first + part, t - part - 0.5)
+        let t = (u - cell.middle) * cell.scale;
+        // Rounding may put a position just outside its cell, and the end of an interval into the next one.
+        // Comparisons become one instruction each; `f64::min` and `f64::max` take care of NaN besides.
+        let part = t.round_ties_even();
+        let part = if part > 0.0 { part } else { 0.0 };
+        let part = if part < cell.others { part } else { cell.others };
+        (cell.first + part, t - part)
     }
 
     /// The polynomial at a position; `None` if densities have to be evaluated exactly there, and for NaN.
@@ -202,34 +204,13 @@ impl Curve {
         }
         // The first interval, that of rows without a polynomial, has zeros.
         if self.group == 2 && classes == 2 {
-            return self.add_pairs(&at, &arguments, weight, scores);
+            let ((terms, _), (scores, _)) = (as_arrays(&self.coefficients), as_arrays_mut(scores));
+            return Arch::new().dispatch(AddPairs { terms, at: &at, arguments: &arguments, weight, scores });
         }
         for ((scores, &at), &s) in scores.chunks_exact_mut(classes).zip(&at).zip(&arguments) {
             self.groups(&Place { first: at as usize * self.each, s }, |class, logs| {
                 scores[class..].iter_mut().zip(logs).for_each(|(score, log)| *score += weight * log);
             });
-        }
-    }
-
-    /// Adds weighted log densities of two classes: two rows at a time fill a vector.
-    #[inline(always)]
-    fn add_pairs(&self, at: &[u32], arguments: &[f64], weight: f64, scores: &mut [f64]) {
-        let (terms, _) = as_arrays::<{ 2 * TERMS }, _>(&self.coefficients);
-        let rest = arguments.last();
-        let ((at, last), (arguments, _)) = (as_arrays::<2, _>(at), as_arrays::<2, _>(arguments));
-        let (scores, of_last) = as_arrays_mut::<4, _>(scores);
-        for ((scores, &[a, b]), &[s, t]) in scores.iter_mut().zip(at).zip(arguments) {
-            let (one, two) = (&terms[a as usize], &terms[b as usize]);
-            let mut coefficients = [[0.0; 4]; TERMS];
-            for (k, both) in coefficients.iter_mut().enumerate() {
-                *both = [one[2 * k], one[2 * k + 1], two[2 * k], two[2 * k + 1]];
-            }
-            let logs = polynomials(&coefficients, [s, s, t, t]);
-            (0..4).for_each(|k| scores[k] += weight * logs[k]);
-        }
-        if let (&[at], Some(&s)) = (last, rest) {
-            let logs = evaluate::<2>(&terms[at as usize], s);
-            of_last.iter_mut().zip(logs).for_each(|(score, log)| *score += weight * log);
         }
     }
 
@@ -249,13 +230,63 @@ impl Curve {
     /// The log density of one class.
     #[inline(always)]
     pub(super) fn class(&self, place: &Place, c: usize) -> f64 {
-        let g = self.group;
-        let terms = &self.coefficients[place.first + c / g * TERMS * g + c % g..][..(TERMS - 1) * g + 1];
-        let mut coefficients = [[0.0]; TERMS];
-        for (power, coefficient) in coefficients.iter_mut().enumerate() {
-            coefficient[0] = terms[power * g];
+        // The sizes of groups are written out, because a division by a variable takes long.
+        if self.group == 2 {
+            self.class_of_group::<2>(place.first + c / 2 * (2 * TERMS), c % 2, place.s)
+        } else {
+            self.class_of_group::<4>(place.first + c / 4 * (4 * TERMS), c % 4, place.s)
         }
-        polynomials(&coefficients, [place.s])[0]
+    }
+
+    /// The log density of class `k` of the group of `G` classes whose coefficients begin at `first`.
+    #[inline(always)]
+    fn class_of_group<const G: usize>(&self, first: usize, k: usize, s: f64) -> f64 {
+        let (terms, _) = as_arrays::<G, _>(&self.coefficients[first..][..TERMS * G]);
+        let mut coefficients = [[0.0]; TERMS];
+        for (coefficient, terms) in coefficients.iter_mut().zip(terms) {
+            coefficient[0] = terms[k % G];
+        }
+        polynomials(&coefficients, [s])[0]
+    }
+}
+
+/// Adds weighted log densities of two classes to rows of scores.
+struct AddPairs<'a> {
+    terms: &'a [[f64; 2 * TERMS]],
+    at: &'a [u32],
+    arguments: &'a [f64],
+    weight: f64,
+    scores: &'a mut [[f64; 2]],
+}
+
+impl WithSimd for AddPairs<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let rows = self.scores.iter_mut().zip(self.at).zip(self.arguments);
+        if S::F64_LANES != 4 {
+            for ((scores, &at), &s) in rows {
+                let logs = evaluate::<2>(&self.terms[at as usize], s);
+                (0..2).for_each(|k| scores[k] += self.weight * logs[k]);
+            }
+            return;
+        }
+        for ((scores, &at), &s) in rows {
+            // A vector has two neighbouring powers of both classes: even and odd powers are summed side by side.
+            let Some((&[a, b, c, d], _)) = S::as_simd_f64s(&self.terms[at as usize]).0.split_first_chunk()
+            else {
+                return;
+            };
+            let square = simd.splat_f64s(s * s);
+            let upper = simd.mul_add_e_f64s(square, d, c);
+            let upper = simd.mul_add_e_f64s(square, upper, b);
+            let mut sums = [0.0; 4];
+            if let [sums] = S::as_mut_simd_f64s(&mut sums).0 {
+                *sums = simd.mul_add_e_f64s(square, upper, a);
+            }
+            (0..2).for_each(|k| scores[k] += self.weight * (sums[k] + s * sums[2 + k]));
+        }
     }
 }
 

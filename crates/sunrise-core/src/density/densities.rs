@@ -29,11 +29,14 @@ const RESIDUE: f64 = 1.0 / (1u64 << 46) as f64;
 
 /// log(1 - e) for e up to 1/2, as -2 artanh(e / (2 - e)).
 #[inline(always)]
-fn log_of_rest(e: f64) -> f64 {
+fn log_of_rest<const TERMS: u32>(e: f64) -> f64 {
     let z = e / (2.0 - e);
-    let series = (0..13).rev().fold(0.0, |sum, k| sum * (z * z) + 1.0 / f64::from(2 * k + 1));
+    let series = (0..TERMS).rev().fold(0.0, |sum, k| sum * (z * z) + 1.0 / f64::from(2 * k + 1));
     -2.0 * z * series
 }
+
+/// Shares up to this one need a few terms of the series only.
+const SMALL_SHARE: f64 = 1.0 / 64.0;
 
 /// How the sums of a column become densities: (own sum + prior * common density) / total, class by class.
 #[derive(Clone, Debug)]
@@ -367,16 +370,25 @@ impl Densities {
                 (height, if is_alone { f64::NAN } else { (total / (rest + prior)).ln() })
             })
             .collect();
-        let mut share = self.own_kernels(j, column, y);
-        for ((share, log), &c) in share.iter_mut().zip(&mut *logs).zip(y) {
+        // Short loops: those without look-ups fill vectors.
+        let (mut share, mut below) = (self.own_kernels(j, column, y), vec![0.0; y.len()]);
+        for ((below, log), &c) in below.iter_mut().zip(&mut *logs).zip(y) {
             let (height, more) = logs_of_class[c as usize];
-            let below = height - *log;
-            *share *= exp_of_negative(if below < 0.0 { below } else { 0.0 });
-            *share = if below > 0.0 { 1.0 } else { *share };
+            *below = height - *log;
             *log += more;
         }
-        for (share, log) in share.iter().zip(&mut *logs) {
-            *log += log_of_rest(if *share < 0.5 { *share } else { 0.5 });
+        let mut are_small = true;
+        for (share, below) in share.iter_mut().zip(&below) {
+            *share *= exp_of_negative(if *below < 0.0 { *below } else { 0.0 });
+            *share = if *below > 0.0 { 1.0 } else { *share };
+            are_small &= *share <= SMALL_SHARE;
+        }
+        if are_small {
+            share.iter().zip(&mut *logs).for_each(|(share, log)| *log += log_of_rest::<4>(*share));
+        } else {
+            for (share, log) in share.iter().zip(&mut *logs) {
+                *log += log_of_rest::<13>(if *share < 0.5 { *share } else { 0.5 });
+            }
         }
         let mut found = vec![ScaledFloat::ZERO; self.kernels.per_column];
         for (r, log) in logs.iter_mut().enumerate() {
@@ -468,7 +480,9 @@ mod tests {
     fn the_series_of_the_logarithm_is_long_enough() {
         for k in 0..=1000 {
             let e = 0.0005 * f64::from(k);
-            assert!((log_of_rest(e) - (-e).ln_1p()).abs() < 1e-13, "{e}");
+            assert!((log_of_rest::<13>(e) - (-e).ln_1p()).abs() < 1e-13, "{e}");
+            let small = e * (2.0 * SMALL_SHARE);
+            assert!((log_of_rest::<4>(small) - (-small).ln_1p()).abs() < 1e-15, "{small}");
         }
     }
 }
