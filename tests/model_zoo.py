@@ -125,6 +125,10 @@ SPECIAL = {
     "compressed": lambda: (_pairs().compress(), {**table(), "more": table()["count"]}),
     "suppressed": lambda: (sr.NaiveBayes().fit(table(), Y).suppress(3), table()),
     "together": lambda: (_together(), dict(zip("uvw", cells("correlated").T.tolist(), strict=True))),
+    "counted pairs": lambda: (
+        sr.NaiveBayes({"words": None}, keep_pairs="all").fit(table(), Y),
+        table(),
+    ),
     "class prior": lambda: (_with_prior(), table()),
     "em": lambda: (_semi_supervised(), table()),
     "dates": lambda: (_dates(), table()),

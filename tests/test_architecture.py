@@ -43,7 +43,7 @@ ORDER = {
     "evidence_sd comparison "
     "explain intervals linear_form posteriors sampling",
     "selection": "rules density distinct row_scores decide by_score choose waking duplicates mutual_information "
-    "search_rows pairs "
+    "search_rows counted_pairs pairs "
     "together given_interactions "
     "text_settings",
     "store": "errors container packing classes values files state inspect accumulator",

@@ -110,7 +110,7 @@ def reason_for_tasks(frame: Any, schema: Schema, push_down: bool | str) -> str:
         return "push_down=False"
     if not are_available():
         return "the installed narwhals is too old"
-    if schema.interactions or schema.rules is not None or schema.asleep:
+    if schema.interactions or schema.counted or schema.rules is not None or schema.asleep:
         return "the model has interactions, derived columns or constant columns"
     if odd := [name for name in frame.columns if "." in name or "`" in name]:
         return f"the name {odd[0]!r} has a dot"

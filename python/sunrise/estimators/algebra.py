@@ -313,13 +313,11 @@ class AlgebraMixin(StreamMixin):
             schema, stats = put_on_grids_of(schema, stats, other_schema, order)
             back = np.argsort(order).tolist()
             other_schema, others = put_on_grids_of(other_schema, others, schema, back)
-        # Interactions that only one of the models has counted leave.
-        common = set(schema.interactions) & set(other_schema.interactions)
-        (schema, own), (other_schema, theirs_) = (
-            one.with_interactions_at([k for k, pair in enumerate(one.interactions) if pair in common], blocks)
-            for one, blocks in ((schema, stats.blocks), (other_schema, others.blocks))
-        )
-        stats, others = replace(stats, blocks=own), replace(others, blocks=theirs_)
-        blocks = schema.aligned(other_schema, others.blocks)
+        # Interactions that only one of the models has counted leave; this model decides which are scored.
+        theirs_ = {*other_schema.interactions, *other_schema.counted}
+        scored = [own for own in schema.interactions if own in theirs_]
+        schema, stats = schema.rescored(stats, scored, [own for own in schema.counted if own in theirs_])
+        other_schema, others = other_schema.rescored(others, schema.interactions, schema.counted)
+        others = schema.aligned(other_schema, others)
         kinds = empty_table(schema.names, [other_schema.choices[k] for k in order])
-        return schema, stats, kinds, replace(others, blocks=blocks)
+        return schema, stats, kinds, others

@@ -15,7 +15,7 @@ from sunrise._common.arrays import Codes, Floats, Labels, Positions
 from sunrise.data.blocks import Batch
 from sunrise.data.row_hash import mix
 from sunrise.estimators.base import Estimator
-from sunrise.estimators.interacting import pair_finder, with_interactions
+from sunrise.estimators.interacting import KeptPairs, PairFinder, with_counted_pairs, with_interactions
 from sunrise.estimators.training_rows import TrainingRows
 from sunrise.inference.calibration import Calibrated, Rest, calibrate
 from sunrise.inference.folds import hashes_of_table, weighted_folds
@@ -25,8 +25,10 @@ from sunrise.inference.word_choice import calibrate_words, can_weight_words
 from sunrise.model.choice import Choice
 from sunrise.model.encode_rows import encode_rows
 from sunrise.model.fitted import FittedModel
+from sunrise.model.interaction import Interaction
 from sunrise.model.schema import Schema
 from sunrise.model.settings import Settings
+from sunrise.selection.pairs import all_pairs
 from sunrise.statistics.model import Stats
 
 #: calibrate="auto" needs this number of rows in total, and this number in each of two classes.
@@ -56,31 +58,50 @@ class CalibratingMixin(Estimator):
     def _recalibrate(self, settings: Settings, rows: TrainingRows, find_pairs: bool = False) -> None:
         """Calibrate the model on training rows, and store the score by folds as `loo_score_`.
 
-        With `find_pairs` the rows are those of the fit, and choose the interactions, too.
+        With `find_pairs` the rows are those of the fit, and choose the interactions, too. A model that keeps pairs
+        chooses among them.
         """
-        if self._calibration_kind() == "auto" and len(self._model.classes) > MOST_CLASSES:
-            return  # a score of every row and class would take longer than the fit
-        self._set_calibrated(self._judge(settings, rows, find_pairs))
+        keeps_pairs = settings.keep_pairs is not None or bool(self._model.schema.counted)
+        candidates = None
+        # With many classes, a score of every row and class would take longer than the fit.
+        if self._calibration_kind() != "auto" or len(self._model.classes) <= MOST_CLASSES:
+            kept = KeptPairs.of(self._model) if keeps_pairs and not find_pairs else None
+            calibrated = self._judge(settings, rows, find_pairs, kept)
+            self._set_calibrated(calibrated, keeps_pairs)
+            candidates = calibrated.candidates
+        if keeps_pairs and find_pairs:
+            self._keep_pairs(rows, candidates)
 
-    def _set_calibrated(self, calibrated: Calibrated) -> None:
+    def _keep_pairs(self, rows: TrainingRows, candidates: tuple[Interaction, ...] | None) -> None:
+        """Count the pairs that a search has considered, or would consider, on the rows of a fit."""
+        if candidates is None:
+            a = rows.accumulator
+            candidates = all_pairs(self._model.schema, rows.table, a.codes, a.weight, a.n_jobs)
+        self._model = with_counted_pairs(self._model, candidates, rows)
+        self.stats_ = self._model.given_stats
+
+    def _set_calibrated(self, calibrated: Calibrated, keeps_pairs: bool = False) -> None:
         calibration, model = calibrated.calibration, calibrated.model
         if calibration is not None:
             calibration = replace(calibration, total_weight=float(self.stats_.weight.sum()))
-            if model.schema.interactions != self._model.schema.interactions:
-                first = len(model.schema.names)
-                keep = np.flatnonzero(calibration.weights[first:] > 0).tolist()
-                self._model = model.calibrated(calibration).with_interactions_at(keep)
+            if calibrated.candidates is not None:
+                weights, known = calibration.weights[len(model.schema.names) :], self._model.schema.correlated
+                chosen = zip(model.schema.interactions, weights > 0, strict=True)
+                keep = [k for k, (own, is_used) in enumerate(chosen) if is_used or own == known]
+                self._model = model.calibrated(calibration).with_interactions_at(keep, keeps_pairs)
                 self.stats_ = self._model.given_stats
                 calibration = self._model.calibration
         self._set_calibration(calibration)
         self.__dict__["loo_score_"] = calibrated.score
 
-    def _judge(self, settings: Settings, rows: TrainingRows, find_pairs: bool = False) -> Calibrated:
+    def _judge(
+        self, settings: Settings, rows: TrainingRows, find_pairs: bool = False, kept: KeptPairs | None = None
+    ) -> Calibrated:
         """Return a calibration of the model on training rows, or a sample of them, and the score by folds.
 
-        With `find_pairs` interactions are chosen again, by these rows.
+        With `find_pairs` interactions are chosen again, by these rows; with `kept`, they are chosen among those.
         """
-        find_pairs = find_pairs and settings.interactions in ("auto", "pairs")
+        find_pairs = (find_pairs or kept is not None) and settings.interactions in ("auto", "pairs")
         model, all_rows, some = self._model.uncalibrated, rows, None
         model = model.columns_alone if find_pairs else model
         makes_choices = any(choice.scores for choice in model.schema.choices)
@@ -98,27 +119,43 @@ class CalibratingMixin(Estimator):
             return Calibrated(None, left_out.score(left_out.log_proba()), model)
         hashes = hashes_of_table(rows.table, model.schema)
         kind = self._resolved_kind(left_out, hashes)
+        if kept is not None and find_pairs and kind != "columns":  # pairs need weights of their own
+            return self._judge(settings, all_rows)
         if kind is None and not makes_choices:
             return Calibrated(None, left_out.score(left_out.log_proba()), model)
         if kind == "words":
             return calibrate_words(left_out, hashes)
         find_pairs = find_pairs and kind == "columns"
         fold = weighted_folds(hashes, accumulator.codes, accumulator.weight)
+        counted_anew = None if kept is None else kept._replace(model=None)
 
         def learn_rest(k: int) -> Rest:
-            return self._learn_rest(settings, rows, fold, k, hashes if find_pairs else None)
+            return self._learn_rest(settings, rows, fold, k, hashes if find_pairs else None, counted_anew)
 
         with_block = settings.interactions == "auto"
-        finder = pair_finder(all_rows, left_out, hashes, some, with_block) if find_pairs else None
+        finder = PairFinder(all_rows, left_out, hashes, some, with_block, kept) if find_pairs else None
         try:
-            return calibrate(left_out, kind, fold, learn_rest, finder)
+            calibrated = calibrate(left_out, kind, fold, learn_rest, finder)
         except _RestError:  # the rows of the other folds cannot be fitted, for example without smoothing
-            return calibrate(left_out, kind, fold, None, finder)
+            calibrated = calibrate(left_out, kind, fold, None, finder)
+        if finder is None:
+            return calibrated
+        if kept is not None and finder.candidates is None:  # too few rows for a search
+            return self._judge(settings, all_rows)
+        return calibrated._replace(candidates=finder.candidates)
 
-    def _learn_rest(self, settings: Settings, rows: TrainingRows, fold: Codes, k: int, hashes: Any) -> Rest:
+    def _learn_rest(
+        self,
+        settings: Settings,
+        rows: TrainingRows,
+        fold: Codes,
+        k: int,
+        hashes: Any,
+        kept: KeptPairs | None,
+    ) -> Rest:
         """Fit a model to the rows outside fold k, choices included, and encode these rows and the rows of the fold.
 
-        With `hashes` of the rows, interactions are chosen, too.
+        With `hashes` of the rows, interactions are chosen, too, among `kept`.
         """
         if settings.unseen == "error":  # the fold may have levels that the other rows do not have
             settings = replace(settings, unseen="ignore")
@@ -149,7 +186,7 @@ class CalibratingMixin(Estimator):
         if hashes is None:
             return Rest(of_rest, held_out)
         with_block = settings.interactions == "auto"
-        finder = pair_finder(rest, of_rest, hashes[outside], None, with_block, (held, held_out))
+        finder = PairFinder(rest, of_rest, hashes[outside], None, with_block, kept, (held, held_out))
         return Rest(of_rest, held_out, finder)
 
     def _resolved_kind(self, rows: LeaveOneOut, hashes: Any) -> str | None:

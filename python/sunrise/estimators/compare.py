@@ -124,11 +124,9 @@ def _aligned_statistics(a: Any, b: Any, remarks: dict[int, str]) -> tuple[Schema
                 "of one of them"
             )
     if remarks:
-        schema, blocks = schema.without(remarks, stats.blocks)
-        other, other_blocks = other.without({order[j]: text for j, text in remarks.items()}, others.blocks)
-        stats, others = replace(stats, blocks=blocks), replace(others, blocks=other_blocks)
-    others = replace(others, blocks=schema.aligned(other, others.blocks))
-    return schema.with_levels_of(other), (stats, others)
+        schema, stats = schema.without(remarks, stats)
+        other, others = other.without({order[j]: text for j, text in remarks.items()}, others)
+    return schema.with_levels_of(other), (stats, schema.aligned(other, others))
 
 
 def _awake(settings: Settings, model: Any, other: Any) -> tuple[Schema, Stats]:
@@ -136,14 +134,14 @@ def _awake(settings: Settings, model: Any, other: Any) -> tuple[Schema, Stats]:
 
     They have the family that they have in the other model. Columns that sleep in both are levels.
     """
-    schema, theirs = model._model.columns_alone.schema, other._model.schema
+    schema, stats = model._model.schema.rescored(model.stats_, (), ())
+    theirs = other._model.schema
     choices = dict(zip(theirs.names, theirs.choices, strict=True))
     levels = Choice(named_family("categorical"), "constant", kind="level")
     woken = {}
     for j in schema.asleep:
         choice = choices.get(schema.names[j])
         woken[j] = levels if choice is None or choice.asleep or choice.family is None else choice
-    stats = replace(model.stats_, blocks=model.stats_.blocks[: len(schema.parts)])
     schema, stats = wake_with(settings, schema, stats, woken)
     return schema, replace(stats, asleep=None)
 

@@ -54,6 +54,8 @@ class Summary:
     kept: int = 0
     #: The interactions: columns, gain and weight, as text.
     interactions: list[tuple[str, str, str]] = field(default_factory=list)
+    #: Number of pairs of columns that are counted and not scored.
+    n_counted: int = 0
 
     @classmethod
     def of(
@@ -109,7 +111,17 @@ class Summary:
             ]
         pairs = [] if calibration is None else _pair_summaries(model)
         return cls(
-            title, classes, columns, len(schema.names), n_used, n_missing, text, str(score), kept, pairs
+            title,
+            classes,
+            columns,
+            len(schema.names),
+            n_used,
+            n_missing,
+            text,
+            str(score),
+            kept,
+            pairs,
+            len(schema.counted),
         )
 
     @property
@@ -123,10 +135,12 @@ class Summary:
         kept = (
             f"\n  {self.kept:,} rows are kept: the choices are final from 1,000 rows on" if self.kept else ""
         )
+        more = " more" if self.interactions else ""
+        counted = f", {self.n_counted:,}{more} pairs of columns counted" if self.n_counted else ""
         left_out = f" ({self.n_columns - self.n_used} left out)" if self.n_used < self.n_columns else ""
         return (
             f"{self.n_rows:,} rows, {self.n_columns:,} columns{left_out}, "
-            f"{self.n_missing:,} of {self.n_rows * self.n_used:,} cells missing{self.calibration}{kept}"
+            f"{self.n_missing:,} of {self.n_rows * self.n_used:,} cells missing{self.calibration}{counted}{kept}"
         )
 
     def text(self) -> str:

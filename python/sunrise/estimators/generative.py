@@ -25,6 +25,7 @@ from sunrise.model.schema import Schema
 from sunrise.model.settings import Settings
 from sunrise.numerics.special import log_sum_exp
 from sunrise.selection.mutual_information import column_information, entropy_bits, most_informative
+from sunrise.statistics.model import Stats
 
 
 def _is_density(model: GenerativeMixin) -> bool:
@@ -250,8 +251,9 @@ class GenerativeMixin(PredictionMixin):
     def _restrict_to(self, keep: Positions, bits: Floats) -> None:
         """Restrict this estimator to the columns in `keep`."""
         model, stats = self._model, self.stats_
-        if model.schema.is_matrix and not model.schema.is_named:
+        if model.schema.is_matrix and not model.schema.is_named and not model.schema.counted:
             schema, blocks = model.schema.select_columns(keep, stats.blocks)
+            stats = replace(stats, blocks=blocks)
             self.__dict__["n_features_in_"] = len(keep)
             family = schema.parts[0].family
             self.families = family.reader.unlearned(family)  # the schema has the grids of the columns
@@ -262,13 +264,13 @@ class GenerativeMixin(PredictionMixin):
                 for j, choice in enumerate(model.schema.choices)
                 if j not in selected and choice.family is not None
             }
-            schema, blocks = model.schema.without(dropped, stats.blocks)
+            schema, stats = model.schema.without(dropped, stats)
             self.families = schema.families
         positions = keep if len(schema.names) == len(keep) else None
-        self._set_columns(replace(model.settings, families=self.families), schema, blocks, positions)
+        self._set_columns(replace(model.settings, families=self.families), schema, stats, positions)
 
     def _set_columns(
-        self, settings: Settings, schema: Schema, blocks: tuple[Any, ...], keep: Positions | None = None
+        self, settings: Settings, schema: Schema, stats: Stats, keep: Positions | None = None
     ) -> None:
         """Set the statistics of fewer columns and keep the class prior.
 
@@ -278,6 +280,6 @@ class GenerativeMixin(PredictionMixin):
         if keep is not None and (calibration := self._model.calibration) is not None:
             self._model = copy.copy(self._model)
             self._model.calibration = calibration.select_columns(keep)
-        self._set_state(settings, schema, replace(self.stats_, blocks=blocks, asleep=None), self._announced)
+        self._set_state(settings, schema, replace(stats, asleep=None), self._announced)
         if not np.array_equal(prior, self._model.class_prior):
             self._set_class_prior(prior)

@@ -128,6 +128,8 @@ class LearningMixin(AlgebraMixin, SourceMixin, CalibratingMixin):
             self._add_interactions(settings, rows)
         if self._calibration_kind() is not None:
             self._recalibrate(settings, rows, find_pairs=True)
+        elif settings.keep_pairs is not None:
+            self._keep_pairs(rows, None)
 
     def _add_interactions(self, settings: Settings, rows: TrainingRows) -> None:
         """Count the interactions that the user gave."""
@@ -144,6 +146,11 @@ class LearningMixin(AlgebraMixin, SourceMixin, CalibratingMixin):
         if isinstance(settings.interactions, list | tuple) and settings.interactions:
             raise ValueError(
                 "interactions cannot be counted on rows without a label. Drop these rows, or set interactions=None."
+            )
+        if settings.keep_pairs is not None:
+            raise ValueError(
+                f"keep_pairs is {settings.keep_pairs!r}, and pairs of columns cannot be counted on rows without a "
+                "label. Drop these rows, or set keep_pairs=None."
             )
         labelled_schema, labelled_stats = self._first_statistics(settings, rows.labelled)
         progress = Progress(self.verbose)

@@ -69,6 +69,10 @@ class NaiveBayes(
         (`Correlated`) if that improves them; "pairs" searches pairs only. Both need one weight for each column
         (`calibrate`). A list names pairs, and at most one group of three or more numeric columns, or takes
         `interactions_` of another model, bins and scales included. `interactions_` shows what was found.
+    keep_pairs : "all" or None, default=None
+        "all" also keeps the counts of the pairs that the search has considered and not chosen. They are part of the
+        statistics (`partial_fit`, `forget`, `merge`, ...) and not of the score, and `recalibrate` chooses among them
+        again. It needs `interactions` "auto" or "pairs". None keeps the counts of the pairs in `interactions_` only.
     unlabelled : {"error", "em"}, default="error"
         Treatment of rows whose label is missing (None, NaN or a null) in `fit`: "error" raises a ValueError, "em" uses
         the rows for semi-supervised learning by the EM algorithm, which `em_` describes.
@@ -128,6 +132,7 @@ class NaiveBayes(
         "unseen": [StrOptions({"reserve", "ignore", "error"})],
         "calibrate": [StrOptions({"auto", "temperature", "columns", "words"}), None],
         "interactions": [StrOptions({"auto", "pairs"}), list, tuple, None],
+        "keep_pairs": [StrOptions({"all"}), None],
         **UNLABELLED,
         **COMMON,
     }
@@ -151,6 +156,7 @@ class NaiveBayes(
         unseen: str = "reserve",
         calibrate: str | None = "auto",
         interactions: Any = "auto",
+        keep_pairs: str | None = None,
         unlabelled: str = "error",
         unlabelled_weight: Any = "auto",
         class_weight: Any = None,
@@ -163,6 +169,7 @@ class NaiveBayes(
         self.unseen = unseen
         self.calibrate = calibrate
         self.interactions = interactions
+        self.keep_pairs = keep_pairs
         self.unlabelled = unlabelled
         self.unlabelled_weight = unlabelled_weight
         self.class_weight = class_weight
@@ -170,8 +177,14 @@ class NaiveBayes(
         self.n_jobs = n_jobs
 
     def _settings(self) -> Settings:
+        if self.keep_pairs is not None and self.interactions not in ("auto", "pairs"):
+            raise ValueError(
+                f"keep_pairs is {self.keep_pairs!r}, which keeps pairs of columns for a search, and "
+                f'interactions={self.interactions!r} searches none. Set interactions to "auto" or "pairs", or '
+                "keep_pairs to None."
+            )
         own = self.families, self.class_prior, self.class_weight, self.n_jobs, self.unseen, self.estimate
-        return Settings(*own, interactions=self.interactions)
+        return Settings(*own, interactions=self.interactions, keep_pairs=self.keep_pairs)
 
     @classmethod
     def from_parameters(

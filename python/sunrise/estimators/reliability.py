@@ -82,7 +82,10 @@ class ReliabilityMixin(LearningMixin):
             return self._judge(settings, rows, find_pairs=True).score
 
     def recalibrate(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit the calibration again on training rows (all or a subset); the statistics do not change."""
+        """Fit the calibration again on training rows (all or a subset); the statistics do not change.
+
+        A model with `keep_pairs="all"` also chooses its pairs of columns again, among those that it has counted.
+        """
         with self._unchanged_on_failure():
             if "calibrate" not in self.get_params():
                 raise ValueError(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from numbers import Real
 from typing import Any, ClassVar, Self
 
@@ -106,7 +107,7 @@ class SingleFamilyEstimator(NaiveBayes):
         self.__dict__["n_features_in_"] = len(keep)
         if "feature_names_in_" in self.__dict__:
             self.__dict__["feature_names_in_"] = self.feature_names_in_[keep]
-        self._set_columns(model.settings, schema, blocks, keep)
+        self._set_columns(model.settings, schema, replace(stats, blocks=blocks), keep)
 
     def _from_stats(self, given: Given, blocks: tuple[Any, ...], n_columns: int, feature_names: Any) -> Self:
         """Set the statistics that correspond to given parameters, and return self."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -92,8 +92,18 @@ class PairReader(Reader):
 
     def fit_block(self, table: Frame, columns: tuple[int, ...], family: Any, fitting: Fitting) -> Block:
         """Codes of the pairs that occur, with their names."""
+        return self._fit_pairs(SideCodes(table, fitting.n_jobs, fitting.who), family.pairs)
+
+    def fit_blocks(self, table: Frame, family: Any, fitting: Fitting, most_codes: int) -> Iterator[Block]:
+        """The same in several blocks, each of one pair or of at most `most_codes` codes."""
         sides = SideCodes(table, fitting.n_jobs, fitting.who)
-        own = [_observed_pairs(*sides.of(a), *sides.of(b)) for a, b in family.pairs]
+        step = max(1, most_codes // max(1, table.n_rows))
+        for first in range(0, len(family.pairs), step):
+            yield self._fit_pairs(sides, family.pairs[first : first + step])
+
+    @staticmethod
+    def _fit_pairs(sides: SideCodes, pairs: Sequence[Sides]) -> Block:
+        own = [_observed_pairs(*sides.of(a), *sides.of(b)) for a, b in pairs]
         return LevelsBlock(tuple(codes for _, codes in own), tuple(names for names, _ in own))
 
     def score_block(self, table: Frame, family: Any, scoring: Scoring) -> Block:

@@ -28,6 +28,7 @@ from sunrise.inference.scores import LooScore, score_of
 from sunrise.inference.temperature import Temperature, Uncalibrated
 from sunrise.model.calibration_weights import Calibration
 from sunrise.model.fitted import FittedModel
+from sunrise.model.interaction import Interaction
 
 #: From this number of rows per weight on, weights are cross-fitted to the leave-one-out scores of the full model.
 ROWS_PER_WEIGHT = 50
@@ -85,6 +86,8 @@ class Calibrated(NamedTuple):
     score: LooScore
     #: The model, with the interactions that were found.
     model: FittedModel
+    #: The pairs of columns that a search for interactions has considered; None without a search.
+    candidates: tuple[Interaction, ...] | None = None
 
 
 def calibrate(

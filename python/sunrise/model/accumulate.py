@@ -19,11 +19,15 @@ from sunrise.families.base import Family
 from sunrise.families.cells import tolerant
 from sunrise.families.readers import plain_levels
 from sunrise.model.choice import Choice, Part
+from sunrise.model.interaction import joint_family
 from sunrise.model.schema import Schema
 from sunrise.statistics.counts import Counts
 from sunrise.statistics.model import Stats
 from sunrise.statistics.support import LEVELS, Support
 from sunrise.statistics.terms import LEVEL, Term
+
+#: Most codes (rows x pairs) of pairs of columns that are counted at a time.
+MOST_CODES = 1 << 25
 
 
 class RowSample(Protocol):
@@ -84,12 +88,22 @@ class RowAccumulator:
         findings = Findings()
         blocks = [self._part(table, part, schema, ready, findings) for part in schema.parts]
         findings.warn()
-        return self._stats(blocks, self._asleep(table, schema))
+        return self._stats(blocks, self._asleep(table, schema), self._counted(table, schema))
 
-    def interactions(self, table: Frame, schema: Schema) -> tuple[Any, ...]:
-        """The statistics of the interactions of a schema."""
+    def interactions(self, table: Frame, schema: Schema) -> Stats:
+        """The statistics of the interactions of a schema, and of the pairs that it counts, without those of columns."""
         blocks = [self._part(table, part, schema, None, Findings()) for part in schema.interaction_parts]
-        return self._stats(blocks, None).blocks
+        return self._stats(blocks, None, self._counted(table, schema))
+
+    def _counted(self, table: Frame, schema: Schema) -> Counts | None:
+        """Count the pairs of columns that are not scored, some pairs at a time."""
+        if not schema.counted:
+            return None
+        family = joint_family(schema.counted, schema.names)
+        blocks = family.reader.fit_blocks(table, family, self, MOST_CODES)
+        return Counts.concatenate(
+            [self.accumulate(block, family.terms, family.fit_support, ()) for block in blocks]
+        )
 
     def learn(self, columns: Sequence[Column], choices: Sequence[Choice]) -> list[Choice]:
         """Return the choices with the settings that the first data decide: edges of bins."""
@@ -167,8 +181,9 @@ class RowAccumulator:
                 column.release_levels()
         return cast(Counts, counts.without_empty())
 
-    def _stats(self, blocks: list[Any], asleep: Counts | None) -> Stats:
+    def _stats(self, blocks: list[Any], asleep: Counts | None, counted: Counts | None) -> Stats:
         rows, weight = self.engine.totals(self.codes, self.weight, len(self.classes))
-        stats, present = Stats(self.classes, rows, weight, tuple(blocks), asleep), np.flatnonzero(rows)
+        stats = Stats(self.classes, rows, weight, tuple(blocks), asleep, counted)
+        present = np.flatnonzero(rows)
         # Classes whose rows all have weight 0 are absent.
         return stats if len(present) == len(self.classes) else stats.select_classes(present)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -18,6 +18,7 @@ from sunrise.forms.base import Form
 from sunrise.model.calibration_weights import Calibration
 from sunrise.model.choice import Part
 from sunrise.model.class_prior import class_factors, class_probabilities
+from sunrise.model.interaction import CorrelatedColumns, Interaction
 from sunrise.model.record import RecordReader
 from sunrise.model.schema import Schema
 from sunrise.model.settings import Settings
@@ -204,22 +205,21 @@ class FittedModel:
         new.log_prior = self.plain_log_prior + calibration.offsets_of(self.classes)
         return new
 
-    def with_interactions(self, schema: Schema, blocks: tuple[Any, ...]) -> FittedModel:
-        """Return an uncalibrated model with the interactions of a schema; `blocks` have their statistics.
+    def with_interactions(self, schema: Schema, stats: Stats) -> FittedModel:
+        """Return an uncalibrated model of these columns with the interactions of a schema, counted in `stats`.
 
-        The blocks of the columns stay as they were derived.
+        `stats` have the same columns; their blocks stay as they were derived.
         """
         new = copy.copy(self.uncalibrated)
         for name in ("forms", "records", "silent", "row_exponents", "columns_alone", "has_offsets"):
             new.__dict__.pop(name, None)
-        alone = replace(self._given_stats, blocks=blocks, asleep=None).reindexed(self.classes)
-        own = (alone if self.factors is None else alone.scaled(self.factors)).blocks
+        own = self._of_classes(stats.blocks[len(schema.column_parts) :])
         given = zip(schema.interaction_parts, own, strict=True)
         parts = tuple(
             Part(self.settings.with_defaults(part.family).resolve(block), part.columns)
             for part, block in given
         )
-        new._given_stats = replace(self._given_stats, blocks=(*self._given_stats.blocks, *blocks))
+        new._given_stats = stats
         new.stats = replace(self.stats, blocks=(*self.stats.blocks, *own))
         new.schema, new.parts, new.blocks = schema, (*self.parts, *parts), (*self.blocks, *own)
         new.supports = (*self.supports, *(part.family.support for part in parts))
@@ -237,18 +237,43 @@ class FittedModel:
         """The statistics that the model was made from: without class weights and declared levels."""
         return self._given_stats
 
-    def with_interactions_at(self, keep: list[int]) -> FittedModel:
-        """Return the model with some of its interactions, by their positions, and with their weights."""
-        given, first = self._given_stats, len(self.schema.names)
-        schema, blocks = self.schema.with_interactions_at(keep, given.blocks)
-        if schema is self.schema:
+    def _of_classes(self, blocks: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Return statistics of the given classes as those of all classes, with class weights."""
+        alone = replace(self._given_stats, blocks=blocks, asleep=None, counted=None).reindexed(self.classes)
+        return (alone if self.factors is None else alone.scaled(self.factors)).blocks
+
+    def counts_of(self, pairs: Sequence[Interaction]) -> Any:
+        """Return the counts of pairs of columns that the model scores or counts, with class weights."""
+        return self._of_classes(self.schema.rescored(self._given_stats, pairs, ())[1].blocks[-1:])[0]
+
+    def rescored(
+        self, interactions: Sequence[Interaction | CorrelatedColumns], counted: Sequence[Interaction]
+    ) -> FittedModel:
+        """Return an uncalibrated model that scores and counts other interactions; see `Schema.rescored`."""
+        schema, stats = self.schema.rescored(self._given_stats, interactions, counted)
+        return self.columns_alone.with_interactions(schema, stats)
+
+    def with_interactions_at(self, keep: list[int], count_others: bool = False) -> FittedModel:
+        """Return the model with some of its interactions, by their positions, and with their weights.
+
+        With `count_others`, the other pairs are counted and not scored.
+        """
+        schema, first = self.schema, len(self.schema.names)
+        if len(keep) == len(schema.interactions):
             return self
-        alone = self.columns_alone.uncalibrated
-        new = alone.with_interactions(schema, blocks[len(schema.column_parts) :]) if keep else alone
+        others = [own for k, own in enumerate(schema.pairs) if k not in keep] if count_others else []
+        new = self.rescored([schema.interactions[k] for k in keep], (*schema.counted, *others))
         if (calibration := self.calibration) is None:
             return new
         summands = np.array([*range(first), *(first + k for k in keep)], int)
         return new.calibrated(calibration.select_summands(summands))
+
+    def with_counted(self, schema: Schema, stats: Stats) -> FittedModel:
+        """Return the same model with pairs that are counted and not scored; `stats` have their counts."""
+        new = copy.copy(self)
+        new.__dict__.pop("columns_alone", None)
+        new.schema, new._given_stats = schema, stats
+        return new
 
     def select_blocks(self, keep: list[int]) -> FittedModel:
         """Return the model of some of its blocks; class prior and calibration stay."""
@@ -264,10 +289,8 @@ class FittedModel:
         if not self.schema.interactions:
             return self
         alone = self.select_blocks(list(range(len(self.schema.column_parts))))
-        alone.schema = replace(self.schema, interactions=())
-        n_blocks = len(self.schema.column_parts)
-        alone._given_stats = replace(self._given_stats, blocks=self._given_stats.blocks[:n_blocks])
-        alone.stats = replace(self.stats, blocks=self.stats.blocks[:n_blocks])
+        alone.schema, alone._given_stats = self.schema.rescored(self._given_stats, (), ())
+        alone.stats = self.schema.rescored(self.stats, (), ())[1]
         alone.__dict__.pop("records", None)
         return alone
 

@@ -7,11 +7,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from sunrise._common.stored import stored
 from sunrise.families.joint import Joint
 from sunrise.families.pair_reader import Side
 from sunrise.families.standard_reader import Scale
 from sunrise.families.together import Together
+from sunrise.statistics.counts import Counts
 
 
 class _NamedColumns:
@@ -102,3 +105,14 @@ def joint_family(interactions: Sequence[Interaction], names: Sequence[Any]) -> J
             for interaction in interactions
         )
     )
+
+
+def counts_of(
+    pairs: Sequence[Interaction], known: Sequence[Interaction], counts: Sequence[Counts | None]
+) -> Counts | None:
+    """Return the counts of some pairs out of those of `known` pairs, which follow each other in `counts`."""
+    if not pairs:
+        return None
+    place = {pair: k for k, pair in enumerate(known)}
+    every = Counts.concatenate([own for own in counts if own is not None])
+    return every.select_columns(np.array([place[pair] for pair in pairs], int))

@@ -16,7 +16,8 @@ from sunrise.data.derive import Rules
 from sunrise.families.base import Family
 from sunrise.model.choice import Choice, Part
 from sunrise.model.given_families import given_choices
-from sunrise.model.interaction import CorrelatedColumns, Interaction, joint_family
+from sunrise.model.interaction import CorrelatedColumns, Interaction, counts_of, joint_family
+from sunrise.statistics.model import Stats
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,8 @@ class Schema:
     #: Columns that are scored together, as summands at positions after those of the columns. Pairs form one block. A
     #: block of numbers (`CorrelatedColumns`) comes last.
     interactions: tuple[Interaction | CorrelatedColumns, ...] = ()
+    #: Pairs of columns that are counted and not scored, so that they can be chosen later.
+    counted: tuple[Interaction, ...] = ()
     #: How columns are derived from those of a table; None if they are used as they are.
     rules: Rules | None = None
 
@@ -54,9 +57,8 @@ class Schema:
         return estimator._with_statistics(self, None)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(
-            {"interactions": (), "rules": None, **state}
-        )  # pickles of earlier versions have none
+        # Pickles of earlier versions have none of these.
+        self.__dict__.update({"interactions": (), "counted": (), "rules": None, **state})
 
     @cached_property
     def parts(self) -> tuple[Part, ...]:
@@ -79,6 +81,11 @@ class Schema:
     def pairs(self) -> tuple[Interaction, ...]:
         """The pairs of columns that are scored together."""
         return tuple(own for own in self.interactions if isinstance(own, Interaction))
+
+    @property
+    def all_pairs(self) -> tuple[Interaction, ...]:
+        """The pairs of columns that are counted: first those that are scored together."""
+        return (*self.pairs, *self.counted)
 
     @property
     def correlated(self) -> CorrelatedColumns | None:
@@ -222,8 +229,8 @@ class Schema:
             choices.append(old if new is None else replace(old, family=new.family, asleep=False))
         return replace(self, choices=tuple(choices))
 
-    def aligned(self, other: Schema, blocks: tuple[Any, ...]) -> tuple[Any, ...]:
-        """Return the blocks of another schema in the order of this schema; raise if columns or families differ."""
+    def aligned(self, other: Schema, stats: Stats) -> Stats:
+        """Return the statistics of another schema in the order of this schema; raise if columns or families differ."""
         position = {name: j for j, name in enumerate(other.names)}
         named = self.is_named and other.is_named
         self._refuse_other_dates(other)
@@ -243,28 +250,36 @@ class Schema:
                 )
         positions = other._positions
         own = tuple(
-            self.gather_columns(part, [positions[order[j]] for j in part.columns], blocks)
+            self.gather_columns(part, [positions[order[j]] for j in part.columns], stats.blocks)
             for part in self.column_parts
         )
-        return own + self._aligned_interactions(other, blocks)
-
-    def _aligned_interactions(self, other: Schema, blocks: tuple[Any, ...]) -> tuple[Any, ...]:
-        """Return the blocks of the interactions of another schema in the order of this schema."""
-        theirs = {interaction: at for at, interaction in enumerate(other.interactions)}
-        if theirs.keys() != set(self.interactions):
-            odd = next(iter(theirs.keys() ^ set(self.interactions)))
+        for odd in {*self.interactions, *self.counted} ^ {*other.interactions, *other.counted}:
             raise ValueError(
                 f"The models disagree on the interaction {odd.name}: only one of them has it, or its bins have other "
                 "edges. Fit both with interactions=model.interactions_ of one of them."
             )
-        return other._interaction_blocks([theirs[own] for own in self.interactions], blocks)
+        stats = other.rescored(stats, self.interactions, self.counted)[1]
+        return replace(stats, blocks=own + stats.blocks[len(other.column_parts) :])
 
-    def _interaction_blocks(self, keep: Sequence[int], blocks: tuple[Any, ...]) -> tuple[Any, ...]:
-        """Return the blocks of some of the interactions, by their positions."""
-        own, n_pairs = blocks[len(self.column_parts) :], len(self.pairs)
-        pairs = [k for k in keep if k < n_pairs]
-        rest = own[-1:] if n_pairs in keep else ()
-        return (*((own[0].select_columns(np.array(pairs, int)),) if pairs else ()), *rest)
+    def rescored(
+        self,
+        stats: Stats,
+        interactions: Sequence[Interaction | CorrelatedColumns],
+        counted: Sequence[Interaction],
+    ) -> tuple[Schema, Stats]:
+        """Return schema and statistics that score these interactions and count these pairs.
+
+        All of them are scored or counted in the statistics of this schema, `stats`; the others leave.
+        """
+        new = replace(self, interactions=tuple(interactions), counted=tuple(counted))
+        if (new.interactions, new.counted) == (self.interactions, self.counted):
+            return new, stats
+        first = len(self.column_parts)
+        own = (*stats.blocks[first : first + bool(self.pairs)], stats.counted)
+        pairs, rest = (counts_of(some, self.all_pairs, own) for some in (new.pairs, new.counted))
+        block = stats.blocks[-1:] if new.correlated is not None else ()
+        blocks = (*stats.blocks[:first], *(() if pairs is None else (pairs,)), *block)
+        return new, replace(stats, blocks=blocks, counted=rest)
 
     def _refuse_other_dates(self, other: Schema) -> None:
         """Raise if the days of a column are counted from another date in another schema."""
@@ -311,8 +326,8 @@ class Schema:
             choices.append(mine)
         return replace(self, choices=tuple(choices))
 
-    def without(self, left_out: dict[int, str], blocks: tuple[Any, ...]) -> tuple[Schema, tuple[Any, ...]]:
-        """Return the schema without some columns (position -> reason), and the blocks of the remaining columns."""
+    def without(self, left_out: dict[int, str], stats: Stats) -> tuple[Schema, Stats]:
+        """Return the schema without some columns (position -> reason), and the statistics of the remaining columns."""
         choices = [
             replace(c, family=None, reason=left_out[j]) if j in left_out else replace(c, asleep=False)
             for j, c in enumerate(self.choices)
@@ -324,19 +339,11 @@ class Schema:
                 j = part.columns[at]
                 choices[j] = replace(choices[j], family=family.reader.column_family(family, position))
         gone = {self.names[j] for j in left_out}
-        usable = [k for k, own in enumerate(self.interactions) if gone.isdisjoint(own.columns)]
-        before, blocks = self.with_interactions_at(usable, blocks)
+        usable = [own for own in self.interactions if gone.isdisjoint(own.columns)]
+        counted = [own for own in self.counted if gone.isdisjoint(own.columns)]
+        before, stats = self.rescored(stats, usable, counted)
         rest = replace(before, choices=tuple(choices))
-        return rest, rest.regrouped(before, blocks)
-
-    def with_interactions_at(
-        self, keep: Sequence[int], blocks: tuple[Any, ...]
-    ) -> tuple[Schema, tuple[Any, ...]]:
-        """Return the schema with some of its interactions, by their positions, and the blocks that remain."""
-        if len(keep) == len(self.interactions):
-            return self, blocks
-        rest = replace(self, interactions=tuple(self.interactions[k] for k in keep))
-        return rest, (*blocks[: len(self.column_parts)], *self._interaction_blocks(keep, blocks))
+        return rest, replace(stats, blocks=rest.regrouped(before, stats.blocks))
 
     def select_columns(self, keep: Any, blocks: tuple[Any, ...]) -> tuple[Schema, tuple[Any, ...]]:
         """Return the schema of some columns only, and their blocks, for a model with a single block (a matrix)."""

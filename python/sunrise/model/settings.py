@@ -40,13 +40,16 @@ class Settings:
     who: str = "the model"
     #: Pairs of columns to score together: "auto", a sequence, or None.
     interactions: Any = None
+    #: "all" keeps the counts of all pairs of columns, so that they can be chosen again; None those of scored pairs.
+    keep_pairs: str | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "families": pairs_of(self.families)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        # Pickles of earlier versions have no interactions.
-        self.__dict__.update({"interactions": None, **state, "families": dict_of(state["families"])})
+        # Pickles of earlier versions have no interactions, or do not say which pairs they keep.
+        defaults = {"interactions": None, "keep_pairs": None}
+        self.__dict__.update({**defaults, **state, "families": dict_of(state["families"])})
 
     def with_defaults(self, family: Family) -> Family:
         """Return a family with the settings of the model in place of settings that the family does not have."""

@@ -27,6 +27,7 @@ def without_rare_levels(schema: Schema, stats: Stats, min_rows: int) -> tuple[Sc
         if isinstance(family, HasRareLevels):
             pairs = zip(family.level_names(block), family.level_names(blocks[-1]), strict=True)
             names |= dict(zip(part.columns, pairs, strict=True))
+    counted = None if stats.counted is None else stats.counted.without_rare(min_rows)
     asleep = stats.asleep
     if asleep is not None:
         asleep = asleep.without_rare(min_rows)
@@ -36,10 +37,11 @@ def without_rare_levels(schema: Schema, stats: Stats, min_rows: int) -> tuple[Sc
         for j, old in enumerate(schema.choices)
         if (choice := _without_names(old, *names.get(j, ((), ())))) is not old
     }
-    is_same = asleep is stats.asleep and all(a is b for a, b in zip(blocks, stats.blocks, strict=True))
+    before, after = (*stats.blocks, stats.asleep, stats.counted), (*blocks, asleep, counted)
+    is_same = all(a is b for a, b in zip(before, after, strict=True))
     return (
         schema.with_choices(choices) if choices else schema,
-        stats if is_same else replace(stats, blocks=tuple(blocks), asleep=asleep),
+        stats if is_same else replace(stats, blocks=tuple(blocks), asleep=asleep, counted=counted),
     )
 
 

@@ -13,7 +13,7 @@ from sunrise.families.pair_reader import Side
 from sunrise.families.standard_reader import Scale
 from sunrise.model.interaction import CorrelatedColumns, Interaction
 from sunrise.model.schema import Schema
-from sunrise.selection.pairs import sides_of
+from sunrise.selection.pairs import interaction, sides_of
 
 
 def given_interactions(
@@ -68,7 +68,7 @@ def _pair(columns: tuple[Any, ...], schema: Schema, sides: dict[int, Side]) -> I
                 f"interactions names the column {names[j]!r}, which is text or part of a joint block. Pairs "
                 "are made of categories and numbers."
             )
-    return Interaction((names[a], names[b]), (sides[a].edges, sides[b].edges))
+    return interaction(schema, sides, (a, b))
 
 
 def _block(

@@ -7,8 +7,8 @@ rows outside the fold, so that the score by folds is that of the whole procedure
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Any, NamedTuple
 
@@ -24,6 +24,7 @@ from sunrise.inference.score_blocks import log_probabilities
 from sunrise.model.interaction import Interaction
 from sunrise.model.schema import Schema
 from sunrise.numerics.bin_edges import find_cuts
+from sunrise.selection.counted_pairs import CountedPairs
 from sunrise.selection.search_rows import SearchRows
 
 #: Rounds of the search, pairs that a round may add, and pairs in all.
@@ -115,11 +116,17 @@ class PairSearch:
     schema: Schema
     sides: dict[int, Side]
     rows: SearchRows
+    #: The pairs among which to choose, by the positions of their columns; None: all pairs.
+    among: Sequence[tuple[int, int]] | None = None
+    #: Their counts in the model, if the model has more rows than the search.
+    counted: CountedPairs | None = None
+    #: The pairs that the last search has considered.
+    candidates: list[tuple[int, int]] = field(default_factory=list, init=False)
 
     def find(self, objective: ColumnWeights, v: Floats) -> FoundPairs | None:
         """Return the pairs that gain enough; None if there are none. `v` are the parameters without pairs."""
         self._prepare(objective)
-        candidates = self._candidates(objective, v)
+        self.candidates = candidates = self._candidates(objective, v)
         chosen: list[tuple[int, int]] = []
         gains: list[float] = []
         cells: list[Floats] = []
@@ -144,12 +151,15 @@ class PairSearch:
             v = objective.solve_nearly(v)
         if not chosen:
             return None
-        names, sides = self.schema.names, self.sides
         found = [
-            Interaction((names[a], names[b]), (sides[a].edges, sides[b].edges), gain)
-            for (a, b), gain in zip(chosen, gains, strict=True)
+            interaction(self.schema, self.sides, pair, gain) for pair, gain in zip(chosen, gains, strict=True)
         ]
         return FoundPairs(tuple(found), allowed, v, tuple(cells))
+
+    @property
+    def candidate_interactions(self) -> tuple[Interaction, ...]:
+        """The pairs that the last search has considered."""
+        return tuple(interaction(self.schema, self.sides, pair) for pair in self.candidates)
 
     def _prepare(self, objective: ColumnWeights) -> None:
         """Read the levels and bins of the columns, and draw the rows that rank the pairs, by their content."""
@@ -161,11 +171,17 @@ class PairSearch:
         self._place = {j: k for k, j in enumerate(self._columns)}
         self._sizes = {j: len(names) for j, (names, _) in read.items()}
         self._n_classes = len(objective.has_offset)
+        if self.counted is not None:
+            names = {j: own for j, (own, _) in read.items()}
+            of_rows = names, self._codes, rows.y, rows.weight
+            self._sizes = self.counted.place(*of_rows, self._n_classes, MOST_CELLS)
         self._ranking = ranking_rows(rows.hashes, objective.y, RANKING_ROWS)
         self._fold = np.zeros(len(rows.judges), np.int32) if rows.fold is None else rows.fold
 
     def _candidates(self, objective: ColumnWeights, v: Floats) -> list[tuple[int, int]]:
         """Return the pairs to search: of wide tables, those of the columns whose weighted scores vary most."""
+        if self.among is not None:
+            return _small_pairs(self.among, self._sizes, self._n_classes)
         columns = [j for j in self.sides if self._sizes[j] >= 2]
         if len(columns) > MOST_COLUMNS:
             order = [j for part in self.schema.column_parts for j in part.columns if not part.family.joint]
@@ -173,10 +189,7 @@ class PairSearch:
             varies = objective.cells[0].std(axis=0).sum(axis=0) * v[:n]
             by_column = dict(zip(order, varies[-len(order) :].tolist(), strict=True))
             columns = sorted(sorted(columns, key=lambda j: -by_column.get(j, 0.0))[:MOST_COLUMNS])
-        sizes = self._sizes
-        return [
-            (a, b) for a, b in combinations(columns, 2) if sizes[a] * sizes[b] * self._n_classes <= MOST_CELLS
-        ]
+        return _small_pairs(combinations(columns, 2), self._sizes, self._n_classes)
 
     def _ranked(self, pairs: Sequence[tuple[int, int]], p: Floats) -> list[tuple[int, int]]:
         """Return the pairs by their gain on the ranking rows, the best first, without those of no gain."""
@@ -203,17 +216,23 @@ class PairSearch:
     def gains(self, pairs: Sequence[tuple[int, int]], p: Floats, some: Positions) -> Floats:
         """Return the gains of pairs by some of the judges with predictions p, by fold: see `newton_gains`."""
         work = len(pairs) * (len(self.rows.y) + len(some) * self._n_classes)
-        derivatives = _native.pair_slopes(
-            *self._counted,
-            self.rows.judges[some],
-            np.ascontiguousarray(p),
-            self._fold[some],
-            [(self._place[a], self._place[b]) for a, b in pairs],
-            N_FOLDS,
-            self._n_classes,
-            engines.threads(self.rows.n_jobs, work),
+        found = [
+            _native.pair_slopes(
+                *counted,
+                self.rows.judges[some],
+                np.ascontiguousarray(p),
+                self._fold[some],
+                [(self._place[a], self._place[b]) for a, b in piece],
+                N_FOLDS,
+                self._n_classes,
+                engines.threads(self.rows.n_jobs, work),
+            )
+            for piece, counted in self._pieces(pairs)
+        ]
+        first, second = (
+            np.concatenate([np.empty(0), *(own[k] for own in found)]).reshape(len(pairs), N_FOLDS)
+            for k in (0, 1)
         )
-        first, second = (own.reshape(len(pairs), N_FOLDS) for own in derivatives)
         return newton_gains(first, second)
 
     def _lifts(self, pairs: Sequence[tuple[int, int]]) -> Floats:
@@ -222,17 +241,72 @@ class PairSearch:
         The result is rows x (classes - 1) x pairs, 0 where a cell is missing.
         """
         n = len(self.rows.judges)
-        lifts = _native.pair_lifts(
-            *self._counted,
-            self.rows.judges,
-            [(self._place[a], self._place[b]) for a, b in pairs],
-            self._n_classes,
-            engines.threads(self.rows.n_jobs, len(pairs) * n * self._n_classes),
-        )
-        return lifts.reshape(n, self._n_classes - 1, len(pairs))
+        lifts = [
+            _native.pair_lifts(
+                *counted,
+                self.rows.judges,
+                [(self._place[a], self._place[b]) for a, b in piece],
+                self._n_classes,
+                engines.threads(self.rows.n_jobs, len(piece) * n * self._n_classes),
+            ).reshape(n, self._n_classes - 1, len(piece))
+            for piece, counted in self._pieces(pairs)
+        ]
+        return lifts[0] if len(lifts) == 1 else np.concatenate(lifts, axis=2)
 
-    @property
-    def _counted(self) -> tuple[list[Codes], list[int], Codes, Floats]:
-        """Codes and numbers of levels of the columns, and classes and weights of all rows."""
+    def _pieces(
+        self, pairs: Sequence[tuple[int, int]]
+    ) -> Iterator[tuple[Sequence[tuple[int, int]], _Counted]]:
+        """Return the pairs in pieces, and the rows to count for the pairs of a piece."""
         codes, sizes = [self._codes[j] for j in self._columns], [self._sizes[j] for j in self._columns]
-        return codes, sizes, self.rows.y, self.rows.weight
+        y, weight = self.rows.y, self.rows.weight
+        if self.counted is None:
+            yield pairs, (codes, sizes, y, weight)
+            return
+        for piece, added in self.counted.pieces(pairs, len(y)):
+            ends = np.cumsum([len(y), *(len(own.y) for own in added)]).tolist()
+            longer = [np.full(ends[-1], -1, np.int32) for _ in codes]
+            for column, own in zip(longer, codes, strict=True):
+                column[: len(y)] = own
+            for pair, more, first, last in zip(piece, added, ends, ends[1:], strict=False):
+                for j, levels in zip(pair, (more.first, more.second), strict=True):
+                    longer[self._place[j]][first:last] = levels
+            all_y, all_weights = (
+                np.concatenate([a, *(getattr(own, name) for own in added)])
+                for name, a in (("y", y), ("weight", weight))
+            )
+            yield piece, (longer, sizes, all_y, all_weights)
+
+
+#: Codes and numbers of levels of columns, and classes and weights of rows.
+_Counted = tuple[list[Codes], list[int], Codes, Floats]
+
+
+def _small_pairs(
+    pairs: Iterable[tuple[int, int]], sizes: dict[int, int], n_classes: int
+) -> list[tuple[int, int]]:
+    """Return the pairs of columns of two levels or more that do not have too many cells."""
+    return [
+        (a, b)
+        for a, b in pairs
+        if min(sizes[a], sizes[b]) >= 2 and sizes[a] * sizes[b] * n_classes <= MOST_CELLS
+    ]
+
+
+def interaction(
+    schema: Schema, sides: dict[int, Side], pair: tuple[int, int], gain: float | None = None
+) -> Interaction:
+    """Return the interaction of two columns, given by their positions."""
+    a, b = pair
+    return Interaction((schema.names[a], schema.names[b]), (sides[a].edges, sides[b].edges), gain)
+
+
+def all_pairs(
+    schema: Schema, table: Frame, codes: Codes, weight: Floats | None, n_jobs: int | None
+) -> tuple[Interaction, ...]:
+    """Return the pairs that a search considers; of a wide table, of its first columns: nothing ranks them."""
+    sides = sides_of(schema, table, codes, weight)
+    reader = SideCodes(table, n_jobs, "NaiveBayes")
+    sizes = {j: len(reader.of(side)[0]) for j, side in sides.items()}
+    columns = [j for j, size in sizes.items() if size >= 2][:MOST_COLUMNS]
+    pairs = _small_pairs(combinations(columns, 2), sizes, max(1, len(np.unique(codes))))
+    return tuple(interaction(schema, sides, pair) for pair in pairs)

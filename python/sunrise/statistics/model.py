@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -25,6 +27,8 @@ class Stats:
     blocks: tuple[Any, ...]
     #: Counts of the only value of columns that are left out because they were constant or empty so far.
     asleep: Counts | None = None
+    #: Counts of the pairs of columns that the model counts and does not score.
+    counted: Counts | None = None
 
     @property
     def observed_weight(self) -> Floats:
@@ -38,54 +42,51 @@ class Stats:
         ):
             return self
         position, n = labels.locate(classes, self.classes), len(classes)
-        return Stats(
-            classes,
-            reindex_classes(self.rows, position, n),
-            reindex_classes(self.weight, position, n),
-            tuple(block.reindexed(position, n) for block in self.blocks),
-            None if self.asleep is None else self.asleep.reindexed(position, n),
-        )
+        rows, weight = (reindex_classes(a, position, n) for a in (self.rows, self.weight))
+        return self._mapped(lambda block: block.reindexed(position, n), rows, weight, classes)
 
     def scaled(self, factor: Floats) -> Stats:
         """Multiply the weight of every class by its factor."""
-        blocks = tuple(block.scaled(factor) for block in self.blocks)
         rows, weight = np.where(factor > 0, self.rows, 0), self.weight * factor
-        return Stats(
-            self.classes, rows, weight, blocks, None if self.asleep is None else self.asleep.scaled(factor)
-        )
+        return self._mapped(lambda block: block.scaled(factor), rows, weight)
 
     def select_classes(self, keep: Positions) -> Stats:
         """Keep only these classes."""
-        return Stats(
-            self.classes[keep],
-            self.rows[keep],
-            self.weight[keep],
-            tuple(block.select_classes(keep) for block in self.blocks),
-            None if self.asleep is None else self.asleep.select_classes(keep),
-        )
+        kept = self.rows[keep], self.weight[keep], self.classes[keep]
+        return self._mapped(lambda block: block.select_classes(keep), *kept)
+
+    def _mapped(
+        self, change: Callable[[Any], Any], rows: Integers, weight: Floats, classes: Labels | None = None
+    ) -> Stats:
+        """Return these class counts with a change of all other statistics."""
+        asleep, counted = (None if own is None else change(own) for own in (self.asleep, self.counted))
+        blocks, classes = tuple(map(change, self.blocks)), self.classes if classes is None else classes
+        return Stats(classes, rows, weight, blocks, asleep, counted)
+
+    def _joined(self, other: Stats, join: Callable[[Any, Any], Any], rows: Integers, weight: Floats) -> Stats:
+        """Return these class counts with all other statistics joined to those of `other`, of the same classes."""
+        pairs = (self.asleep, other.asleep), (self.counted, other.counted)
+        asleep, counted = (None if a is None or b is None else join(a, b) for a, b in pairs)
+        blocks = tuple(join(a, b) for a, b in zip(self.blocks, other.blocks, strict=True))
+        return Stats(self.classes, rows, weight, blocks, asleep, counted)
 
     def __add__(self, other: Stats) -> Stats:
         classes = labels.union(self.classes, other.classes)
         a, b = self.reindexed(classes), other.reindexed(classes)
-        blocks = tuple(p + q for p, q in zip(a.blocks, b.blocks, strict=True))
-        asleep = None if a.asleep is None or b.asleep is None else a.asleep + b.asleep
-        return Stats(classes, a.rows + b.rows, a.weight + b.weight, blocks, asleep)
+        return a._joined(b, operator.add, a.rows + b.rows, a.weight + b.weight)
 
     def decayed(self, factor: float) -> Stats:
         """Multiply all weights by a factor; the classes stay, even without weight."""
         weight = self.weight * factor
         gone = (self.rows > 0) & (weight < NEGLIGIBLE)
-        return Stats(
-            self.classes,
-            np.where(gone, 0, self.rows),
-            np.where(gone, 0.0, weight),
-            tuple(block.decayed(factor) for block in self.blocks),
-            None if self.asleep is None else self.asleep.decayed(factor),
-        )
+        rows, weight = np.where(gone, 0, self.rows), np.where(gone, 0.0, weight)
+        return self._mapped(lambda block: block.decayed(factor), rows, weight)
 
     def pruned(self, least: float) -> Stats:
         """Drop levels, words and kept values that weigh less than `least` over all classes."""
-        return replace(self, blocks=tuple(block.pruned(least) for block in self.blocks))
+        blocks = tuple(block.pruned(least) for block in self.blocks)
+        counted = None if self.counted is None else self.counted.pruned(least)
+        return replace(self, blocks=blocks, counted=counted)
 
     def __sub__(self, other: Stats) -> Stats:
         return self.subtract(other)
@@ -97,10 +98,6 @@ class Stats:
             raise NeverSeenError(f"no row of class {other.classes[unknown].tolist()[0]!r} was fitted")
         b = other.reindexed(self.classes)
         rows, weight = subtract_observed(self, b, decayed)
-        blocks = tuple(p.subtract(q, decayed) for p, q in zip(self.blocks, b.blocks, strict=True))
-        asleep = None
-        if self.asleep is not None and b.asleep is not None:
-            asleep = self.asleep.subtract(b.asleep, decayed)
-        rest = Stats(self.classes, rows, weight, blocks, asleep)
+        rest = self._joined(b, lambda mine, theirs: mine.subtract(theirs, decayed), rows, weight)
         keep = np.flatnonzero(rows)
         return rest if len(keep) == len(rows) else rest.select_classes(keep)

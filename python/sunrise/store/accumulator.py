@@ -5,7 +5,6 @@ A worker imports neither scikit-learn nor SciPy nor pandas: `from sunrise import
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any, Self
 
 from sunrise.data.align import align
@@ -109,7 +108,7 @@ class Accumulator:
             )
         if other.stats is None:
             return None
-        return replace(other.stats, blocks=self.schema.aligned(other.schema, other.stats.blocks))
+        return self.schema.aligned(other.schema, other.stats)
 
     def __radd__(self, other: Any) -> Accumulator:
         """Let sum() begin from its 0."""

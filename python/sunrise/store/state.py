@@ -89,6 +89,7 @@ def write_schema(schema: Schema, writer: Writer) -> dict[str, Any]:
             if schema.interactions
             else {}
         ),
+        **({"counted": writer.write(list(schema.counted), "keep_pairs")} if schema.counted else {}),
         **({} if schema.rules is None else {"rules": writer.write(schema.rules, "the rules of the columns")}),
     }
 
@@ -114,6 +115,10 @@ def read_schema(spec: Any, reader: Reader) -> Schema:
     ):
         raise ModelFileError("The columns of the model file do not fit together.")
     choices = tuple(distinct[k] for k in of_columns.tolist())
+    interactions = _read_interactions(spec.get("interactions"), reader, set(names))
+    counted = _read_interactions(spec.get("counted"), reader, set(names))
+    if not all(type(own) is Interaction for own in counted) or not set(counted).isdisjoint(interactions):
+        raise ModelFileError("The pairs of columns in the model file are not valid.")
     rules = reader.read(spec.get("rules"))
     if not isinstance(rules, Rules | None):
         raise ModelFileError("The rules of the columns in the model file are not valid.")
@@ -123,7 +128,8 @@ def read_schema(spec: Any, reader: Reader) -> Schema:
         bool(spec.get("is_named")),
         reader.read(spec.get("label")),
         spec.get("library") if isinstance(spec.get("library"), str) else None,
-        _read_interactions(spec.get("interactions"), reader, set(names)),
+        interactions,
+        counted,
         rules,
     )
 
@@ -135,6 +141,7 @@ def _read_interactions(spec: Any, reader: Reader, names: set[Any]) -> tuple[Any,
     if (
         any(kind not in (Interaction, CorrelatedColumns) for kind in kinds)
         or CorrelatedColumns in kinds[:-1]
+        or len(set(interactions)) < len(interactions)
         or not all(names.issuperset(own.columns) for own in interactions)
     ):
         raise ModelFileError("The interactions of the model file do not fit its columns.")
@@ -157,9 +164,11 @@ def read_stats(spec: Any, reader: Reader, schema: Schema) -> Stats:
         raise ModelFileError("The model file has no statistics.")
     n = len(check_labels(stats.classes))
     shapes = [getattr(stats.rows, "shape", None), getattr(stats.weight, "shape", None)]
-    parts = schema.parts
+    parts, counted = schema.parts, stats.counted
     if (
         shapes != [(n,), (n,)]
+        or (counted is None) != (not schema.counted)
+        or (counted is not None and not _counts_pairs(schema, reader.sizes.get(id(counted)), n))
         or len(stats.blocks) != len(parts)
         or not all(
             _fits(part, reader.sizes.get(id(b)), n) for part, b in zip(parts, stats.blocks, strict=True)
@@ -178,6 +187,14 @@ def _fits(part: Part, sizes: dict[str, int] | None, n_classes: int) -> bool:
         family.fit_support.views
     )
     return sizes.get("columns", n) == n
+
+
+def _counts_pairs(schema: Schema, sizes: dict[str, int] | None, n_classes: int) -> bool:
+    """True if the dimensions of counts are those of the pairs that a schema counts."""
+    return sizes is not None and (sizes.get("columns + 1"), sizes.get("classes")) == (
+        len(schema.counted) + 1,
+        n_classes,
+    )
 
 
 _LABEL_TYPES = (bool, int, float, str, datetime.date)

@@ -91,7 +91,9 @@ class LazyTable(Relation):
             self._grouped is None or schema.rules is not None
         ):  # engines do not know the rules of derived columns
             return None
-        if schema.interactions:  # counts of pairs are not pushed down, and batches read each column once
+        if (
+            schema.interactions or schema.counted
+        ):  # counts of pairs are not pushed down, and batches read each column once
             logger.info("%s table: all columns read in batches (the model has interactions)", self.backend)
             return None
         push = PushDown(self._grouped, schema, first)
