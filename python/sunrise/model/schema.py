@@ -363,9 +363,8 @@ class Schema:
         views = np.arange(len(part.family.fit_support.views))
         n = len(views)
         (first, _), is_one_block = positions[0], len({k for k, _ in positions}) == 1
-        if (
-            part.family.joint and part.family.reader.derived
-        ):  # one summand, whose statistics are of several columns
+        # One summand, whose statistics are those of several columns.
+        if part.family.joint and part.family.reader.derived:
             return blocks[first]
         if is_one_block:
             return blocks[first].select_columns(np.concatenate([at * n + views for _, at in positions]))
