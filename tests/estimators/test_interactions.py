@@ -209,3 +209,14 @@ def test_native_slopes_are_derivatives_of_the_log_likelihood():
         low, middle, high = (log_likelihood(v, k) for v in (-h, 0.0, h))
         assert first[k] == pytest.approx((high - low) / (2 * h), rel=1e-5, abs=1e-7)
         assert second[k] == pytest.approx(-(high - 2 * middle + low) / h**2, rel=1e-4, abs=1e-5)
+
+
+def test_the_summary_says_that_pairs_of_some_columns_were_searched():
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 60)
+    X = rng.normal(size=(60, 130)) + 0.3 * y[:, None]
+    wide = sr.NaiveBayes("gaussian", calibrate="columns").fit(X, y)
+    assert "pairs searched among the 128 columns whose scores vary most" in repr(wide)
+    assert "searched" not in repr(sr.NaiveBayes("gaussian", calibrate="columns").fit(X[:, :128], y))
+    given = sr.NaiveBayes("gaussian", calibrate="columns", interactions=None).fit(X, y)
+    assert "searched" not in repr(given)

@@ -2,6 +2,7 @@
 
 use crate::fault::{self, Fault};
 use crate::lanes::sum_of;
+use crate::logarithm::ln_1p;
 use crate::normalise::exp_of_negative;
 use crate::parallel::{blocks, pieces, run};
 use crate::vectorised;
@@ -180,6 +181,17 @@ impl Scores {
             scores[self.best[k]] = 1.0;
         }
     }
+
+    /// The weighted loss of every row, and its weight divided by the sum of its exponentials.
+    #[inline(always)]
+    fn losses_and_shares(&self, weight: &[f64]) -> ([f64; MOST_ROWS], [f64; MOST_ROWS]) {
+        let (mut losses, mut shares) = ([0.0; MOST_ROWS], [0.0; MOST_ROWS]);
+        for (k, w) in weight.iter().enumerate() {
+            losses[k] = w * (ln_1p(self.rest[k]) + self.ahead[k]);
+            shares[k] = w / (1.0 + self.rest[k]);
+        }
+        (losses, shares)
+    }
 }
 
 /// A probability, or 0 if it is tiny: processors multiply subnormal numbers a hundred times slower.
@@ -208,14 +220,14 @@ pub fn log_loss(
                 let (mut sum, mut scores) = (Loss::none(width, classes), Scores::new(classes));
                 for some in blocks(all, rows_together((classes - 1) * width)) {
                     scores.compute(rows, &columns_of, some.clone(), columns, offsets);
+                    let (losses, shares) = scores.losses_and_shares(&rows.weight[some.clone()]);
                     for (k, r) in some.enumerate() {
-                        let (y, w, total) = (rows.labels[r] as usize, rows.weight[r], 1.0 + scores.rest[k]);
-                        sum.value += w * (scores.rest[k].ln_1p() + scores.ahead[k]);
+                        let (y, w) = (rows.labels[r] as usize, rows.weight[r]);
+                        sum.value += losses[k];
                         let slopes = &mut scores.exponentials[k * classes..][..classes];
-                        for (c, slope) in slopes.iter_mut().enumerate() {
-                            *slope = w * (*slope / total - f64::from(u8::from(c == y)));
-                            sum.classes[c] += *slope;
-                        }
+                        slopes.iter_mut().for_each(|slope| *slope *= shares[k]);
+                        slopes[y] -= w;
+                        sum.classes.iter_mut().zip(&*slopes).for_each(|(sum, slope)| *sum += slope);
                         for part in columns_of.iter().filter(|part| part.width > 0) {
                             let sums = &mut sum.columns[part.first..][..part.width];
                             let lines = part.lines(r, classes).chunks_exact(part.width);
@@ -286,7 +298,7 @@ pub fn row_losses(rows: CalibrationRows, parameters: &[&[f64]], threads: usize) 
                         scores.compute(rows, &columns_of, some.clone(), &one[..width], &one[width..]);
                         let to = &mut losses[k * all.len() + some.start - all.start..][..some.len()];
                         for (to, (rest, ahead)) in to.iter_mut().zip(scores.rest.iter().zip(&scores.ahead)) {
-                            *to = rest.ln_1p() + ahead;
+                            *to = ln_1p(*rest) + ahead;
                         }
                     }
                 }

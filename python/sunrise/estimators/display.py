@@ -15,6 +15,7 @@ from sunrise.estimators.text_tables import STYLE, aligned, cut, number_not_shown
 from sunrise.families.kept_values import KeepsValues
 from sunrise.model.fitted import FittedModel
 from sunrise.model.given_families import given_choices
+from sunrise.selection.pairs import search_limit
 from sunrise.selection.waking import reasons_asleep
 from sunrise.statistics.model import Stats
 
@@ -56,6 +57,8 @@ class Summary:
     interactions: list[tuple[str, str, str]] = field(default_factory=list)
     #: Number of pairs of columns that are counted and not scored.
     n_counted: int = 0
+    #: Number of columns whose pairs were searched, if these were not all.
+    n_searched: int | None = None
 
     @classmethod
     def of(
@@ -122,6 +125,7 @@ class Summary:
             kept,
             pairs,
             len(schema.counted),
+            search_limit(schema) if _was_searched(model) else None,
         )
 
     @property
@@ -137,6 +141,8 @@ class Summary:
         )
         more = " more" if self.interactions else ""
         counted = f", {self.n_counted:,}{more} pairs of columns counted" if self.n_counted else ""
+        if self.n_searched:
+            counted += f", pairs searched among the {self.n_searched} columns whose scores vary most"
         left_out = f" ({self.n_columns - self.n_used} left out)" if self.n_used < self.n_columns else ""
         return (
             f"{self.n_rows:,} rows, {self.n_columns:,} columns{left_out}, "
@@ -217,6 +223,13 @@ class Summary:
 
 def _number(value: Any) -> str:
     return f"{value:.3g}" if 1e-3 <= abs(value) < 1e5 or value == 0 else f"{value:.2e}"
+
+
+def _was_searched(model: FittedModel) -> bool:
+    """True if a search for pairs of columns was part of the fit."""
+    calibration = model.calibration
+    is_open = model.settings.interactions in ("auto", "pairs")
+    return is_open and calibration is not None and calibration.kind == "columns"
 
 
 def _pair_summaries(model: FittedModel) -> list[tuple[str, str, str]]:

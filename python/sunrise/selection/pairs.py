@@ -43,6 +43,12 @@ MOST_CELLS = 2e6
 FEWEST_BINS, MOST_BINS = 3, 10
 
 
+def search_limit(schema: Schema) -> int | None:
+    """Return the number of columns whose pairs are searched; None if all columns of the schema can be searched."""
+    own = (part for part in schema.column_parts if not (part.family.joint or part.family.reader.own_block))
+    return MOST_COLUMNS if sum(len(part.columns) for part in own) > MOST_COLUMNS else None
+
+
 def sides_of(schema: Schema, table: Frame, codes: Codes, weight: Floats | None) -> dict[int, Side]:
     """Return how every column that may be part of a pair is read: by its levels, or by bins of equal frequency.
 
@@ -106,7 +112,10 @@ def ranking_rows(hashes: Any, y: Codes, most: int) -> Positions:
     >>> ranking_rows(np.array([30, 10, 20]), np.array([0, 1, 0]), most=2).tolist()
     [1, 2]
     """
-    return np.sort(np.lexsort((y, hashes))[:most]).astype(np.int64)
+    some = np.arange(len(hashes))
+    if len(some) > most:  # the rest is sorted for nothing
+        some = np.flatnonzero(hashes <= np.partition(hashes, most - 1)[most - 1])
+    return np.sort(some[np.lexsort((y[some], hashes[some]))[:most]]).astype(np.int64)
 
 
 @dataclass
