@@ -241,7 +241,7 @@ CALLS = {
     "few_values": (_native.few_values, lambda: [np.array([1.0, np.nan, 1.0, 0.5]), 5]),
     "map_codes": (_native.map_codes, lambda: [Y, np.array([5, 6, 7], np.int32)]),
     "bins": (_native.bins, lambda: [X[:, 0].copy(), np.array([0.0, 1.0])]),
-    "map_pairs": (_native.map_pairs, lambda: [Y, Y, np.zeros((9, 9), np.int32), 2]),
+    "map_pairs": (_native.map_pairs, lambda: [[(Y, Y, np.zeros((9, 9), np.int32))], 2]),
     "summary": (_native.summary, lambda: [X[:, 0].copy(), W, 20]),
     "take_numbers": (_native.take_numbers, lambda: [X[:, 0].copy(), np.array([0, 3, 4])]),
     "ArrowColumn": (arrow, lambda: [[["a", None], ["b"]], [0, 2, 1]]),

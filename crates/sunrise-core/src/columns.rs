@@ -215,7 +215,7 @@ impl<'a> Chunk<'a> {
 }
 
 /// The function of a cell that terms are computed from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 #[allow(missing_docs)]
 pub enum View {
     Itself,
@@ -225,6 +225,11 @@ pub enum View {
     LogFactorial,
     Cos,
     Sin,
+    /// (x - centre) / unit.
+    Scaled {
+        centre: f64,
+        unit: f64,
+    },
 }
 
 impl View {
@@ -237,6 +242,7 @@ impl View {
             View::LogFactorial => log_factorial(x),
             View::Cos => x.cos(),
             View::Sin => x.sin(),
+            View::Scaled { centre, unit } => (x - centre) / unit,
         }
     }
 }
@@ -373,7 +379,11 @@ impl Matrix for Columns<'_> {
         scratch.resize(rows.len() * width, 0.0);
         for (j, column) in self.columns.iter().enumerate() {
             let first = rows.start;
-            if reading.looks() || column.view != View::Itself {
+            if let (View::Scaled { centre, unit }, false) = (column.view, reading.looks()) {
+                column.each_number(rows.clone(), |r, x| {
+                    scratch[(r - first) * width + j] = (x - centre) / unit;
+                });
+            } else if reading.looks() || column.view != View::Itself {
                 column.each_number(rows.clone(), |r, x| {
                     let refused = reading.fault(x).is_some();
                     scratch[(r - first) * width + j] =

@@ -119,34 +119,50 @@ pub fn map_codes(codes: &[i32], to: &[i32]) -> Vec<i32> {
     codes.iter().map(|&code| to.get(code as usize).copied().unwrap_or(-1)).collect()
 }
 
-/// Looks every pair of codes up in `to`, which has `width` entries for each of the first codes; -1 if one of them is -1.
-pub fn map_pairs(
-    first: &[i32],
-    second: &[i32],
-    to: &[i32],
-    width: usize,
-    threads: usize,
-) -> Result<Vec<i32>, Fault> {
-    let n_first = to.len().checked_div(width).unwrap_or(0) as i32;
-    // A maximum, unlike a search, is computed in vectors.
-    let most = |codes: &[i32]| codes.iter().copied().fold(-1, i32::max);
-    if first.len() != second.len()
-        || most(first) >= n_first
-        || usize::try_from(most(second)).is_ok_and(|b| b >= width)
-    {
-        return Err(Fault::shape("the codes and the table of their pairs do not fit together"));
+/// Codes of two columns, and a table with a row of `width` numbers for each of the first codes.
+#[derive(Clone, Copy, Debug)]
+#[allow(missing_docs)]
+pub struct PairTable<'a> {
+    pub first: &'a [i32],
+    pub second: &'a [i32],
+    pub to: &'a [i32],
+    pub width: usize,
+}
+
+impl PairTable<'_> {
+    fn check(&self) -> Result<(), Fault> {
+        let n_first = self.to.len().checked_div(self.width).unwrap_or(0) as i32;
+        // A maximum, unlike a search, is computed in vectors.
+        let most = |codes: &[i32]| codes.iter().copied().fold(-1, i32::max);
+        let fits = self.first.len() == self.second.len()
+            && most(self.first) < n_first
+            && usize::try_from(most(self.second)).map_or(true, |b| b < self.width);
+        if fits {
+            Ok(())
+        } else {
+            Err(Fault::shape("the codes and the table of their pairs do not fit together"))
+        }
     }
-    const ROWS: usize = 1 << 16;
-    let mut out = vec![-1; first.len()];
-    let tasks = out.chunks_mut(ROWS).zip(first.chunks(ROWS).zip(second.chunks(ROWS))).collect();
-    run(threads, tasks, |(out, (first, second)): (&mut [i32], (&[i32], &[i32]))| {
+}
+
+/// Looks the pair of codes of every row up, for several pairs of columns; -1 if one of the codes is -1.
+pub fn map_pairs(tables: &[PairTable], threads: usize) -> Result<Vec<Vec<i32>>, Fault> {
+    const ROWS: usize = 1 << 14;
+    tables.iter().try_for_each(|table| table.check())?;
+    let mut all: Vec<Vec<i32>> = tables.iter().map(|table| vec![-1; table.first.len()]).collect();
+    let mut tasks = Vec::new();
+    for (table, out) in tables.iter().zip(&mut all) {
+        let codes = table.first.chunks(ROWS).zip(table.second.chunks(ROWS));
+        tasks.extend(out.chunks_mut(ROWS).zip(codes).map(|(out, codes)| (table, out, codes)));
+    }
+    run(threads, tasks, |(table, out, (first, second))| {
         for (out, (&a, &b)) in out.iter_mut().zip(first.iter().zip(second)) {
             if (a | b) >= 0 {
-                *out = to[a as usize * width + b as usize];
+                *out = table.to[a as usize * table.width + b as usize];
             }
         }
     });
-    Ok(out)
+    Ok(all)
 }
 
 /// The number of edges that are not above each number; -1 for NaN. The edges are in ascending order.
@@ -215,8 +231,11 @@ mod tests {
     fn replacing_keeps_what_is_missing() {
         assert_eq!(map_codes(&[1, -1, 0, 5], &[7, 8]), [8, -1, 7, -1]);
         let (a, b, to) = ([1, -1, 0, 1], [0, 0, -1, 1], [5, 6, 7, 8]);
-        assert_eq!(map_pairs(&a, &b, &to, 2, 2), Ok(vec![7, -1, -1, 8]));
-        assert!(map_pairs(&a, &b, &to, 1, 1).is_err() && map_pairs(&a, &b, &to, 4, 1).is_err());
+        let table = PairTable { first: &a, second: &b, to: &to, width: 2 };
+        assert_eq!(map_pairs(&[table, table], 2), Ok(vec![vec![7, -1, -1, 8]; 2]));
+        for width in [0, 1, 4] {
+            assert!(map_pairs(&[PairTable { width, ..table }], 1).is_err());
+        }
     }
 
     #[test]

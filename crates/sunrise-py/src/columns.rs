@@ -63,6 +63,12 @@ impl<'py> FromPyObject<'_, 'py> for Viewed<'py> {
     type Error = PyErr;
 
     fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        if let Ok((source, name, centre, unit)) = object.extract::<(Source<'py>, String, f64, f64)>() {
+            if name != "scaled" {
+                return Err(PyValueError::new_err("the view of a column is not known"));
+            }
+            return Ok(Viewed { source, view: Some(View::Scaled { centre, unit }) });
+        }
         let (source, view): (Source<'py>, String) = object.extract()?;
         let view = match view.as_str() {
             "x" => Some(View::Itself),
@@ -208,19 +214,27 @@ pub fn bins<'py>(
     Ok(py.detach(|| labels::bins(x, edges)).into_pyarray(py))
 }
 
-/// Looks every pair of codes up in `to`, which has a row for each of the first codes; -1 if one of them is -1.
+/// Codes of two columns, and a table with a row for each of the first codes.
+type PairOfCodes<'py> = (PyReadonlyArray1<'py, i32>, PyReadonlyArray1<'py, i32>, PyReadonlyArray2<'py, i32>);
+
+/// Looks the pairs of codes of every row up in the table, for several pairs of columns; -1 if a code is -1.
 #[pyfunction]
 pub fn map_pairs<'py>(
     py: Python<'py>,
-    first: PyReadonlyArray1<'py, i32>,
-    second: PyReadonlyArray1<'py, i32>,
-    to: PyReadonlyArray2<'py, i32>,
+    pairs: Vec<PairOfCodes<'py>>,
     threads: usize,
-) -> PyResult<Codes<'py>> {
-    let width = to.shape()[1];
-    let (first, second, to) = (slice(&first)?, slice(&second)?, slice(&to)?);
-    let codes = py.detach(|| labels::map_pairs(first, second, to, width, threads)).map_err(raise)?;
-    Ok(codes.into_pyarray(py))
+) -> PyResult<Vec<Codes<'py>>> {
+    let mut tables = Vec::with_capacity(pairs.len());
+    for (first, second, to) in &pairs {
+        tables.push(labels::PairTable {
+            first: slice(first)?,
+            second: slice(second)?,
+            to: slice(to)?,
+            width: to.shape()[1],
+        });
+    }
+    let codes = py.detach(|| labels::map_pairs(&tables, threads)).map_err(raise)?;
+    Ok(codes.into_iter().map(|codes| codes.into_pyarray(py)).collect())
 }
 
 /// The cells of the given rows as floats; NaN is missing.

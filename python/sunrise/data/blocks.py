@@ -184,6 +184,27 @@ class ColumnsBlock(_Accumulated):
 
 
 @dataclass(frozen=True)
+class ScaledColumns(ColumnsBlock):
+    """Numeric columns minus their centres, divided by their units; infinite cells are missing."""
+
+    centre: Floats
+    unit: Floats
+
+    def native(self, views: tuple[Term, ...]) -> Any:
+        """Return the columns with their scales, for the native functions."""
+        cells = [x for x, _ in super().native((X,))]
+        return [
+            (x, "scaled", centre, unit)
+            for x, centre, unit in zip(cells, self.centre.tolist(), self.unit.tolist(), strict=True)
+        ]
+
+    def numbers(self, rows: Any = slice(None)) -> Floats:
+        """Return the scaled cells of some rows."""
+        x = super().numbers(rows)
+        return np.asarray((np.where(np.isinf(x), np.nan, x) - self.centre) / self.unit)
+
+
+@dataclass(frozen=True)
 class LevelsBlock(_Accumulated):
     """Columns as level codes; -1 is missing."""
 

@@ -108,8 +108,7 @@ class PairReader(Reader):
 
     def score_block(self, table: Frame, family: Any, scoring: Scoring) -> Block:
         """The pairs as positions among those of the fit, see `PairLookup`."""
-        sides, codes = SideCodes(table, scoring.n_jobs, scoring.who), []
-        n_threads = threads(scoring.n_jobs, table.n_rows)
+        sides, tables = SideCodes(table, scoring.n_jobs, scoring.who), []
         for (one, two), lookup in zip(family.pairs, scoring.lookup, strict=True):
             (names, a), (others, b) = sides.of(one), sides.of(two)
             if one.edges is not None and two.edges is not None:
@@ -121,8 +120,9 @@ class PairReader(Reader):
                     positions = positions[np.ix_(to_a, to_b)]
                 else:
                     a, b = _native.map_codes(a, to_a), _native.map_codes(b, to_b)
-            codes.append(_native.map_pairs(a, b, positions, n_threads))
-        return LevelsBlock(tuple(codes))
+            tables.append((a, b, np.ascontiguousarray(positions)))
+        n_threads = threads(scoring.n_jobs, table.n_rows * len(tables))
+        return LevelsBlock(tuple(_native.map_pairs(tables, n_threads)))
 
     def lookup(self, stats: Any) -> list[PairLookup]:
         """The positions of the levels of every pair."""

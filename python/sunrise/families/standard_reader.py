@@ -8,10 +8,10 @@ import numpy as np
 
 from sunrise._common.arrays import Floats, Mask
 from sunrise._common.stored import stored
-from sunrise.data.blocks import Block, DenseBlock
+from sunrise.data.blocks import Block, ScaledColumns
 from sunrise.data.column import Column
 from sunrise.data.frame import Frame
-from sunrise.families.cells import finite, without_infinite
+from sunrise.families.cells import finite, numbers
 from sunrise.families.readers import Fitting, Reader, Scoring
 from sunrise.families.record_cells import Encoder, number_encoder
 from sunrise.statistics.support import REAL
@@ -106,13 +106,13 @@ class StandardReader(Reader):
 
     def fit_block(self, table: Frame, columns: tuple[int, ...], family: Any, fitting: Fitting) -> Block:
         """The standardised columns."""
-        cells = [finite(column, family, fitting.who, fitting.weight) for column in table.read_all(columns)]
-        return DenseBlock(standardised(cells, family.scales))
+        own = [_checked(column, family, fitting.who, fitting.weight) for column in table.read_all(columns)]
+        return _scaled(own, table.n_rows, family)
 
     def score_block(self, table: Frame, family: Any, scoring: Scoring) -> Block:
         """The standardised columns."""
-        cells = [finite(column, family, scoring.who) for column in table.read_all(scoring.columns)]
-        return DenseBlock(standardised(cells, family.scales))
+        own = [_checked(column, family, scoring.who, None) for column in table.read_all(scoring.columns)]
+        return _scaled(own, table.n_rows, family)
 
     def record_encoder(self, family: Any, lookup: Any, lenient: Mask) -> Encoder:
         """The values, standardised."""
@@ -139,17 +139,22 @@ class TogetherReader(StandardReader):
 
     def fit_block(self, table: Frame, columns: tuple[int, ...], family: Any, fitting: Fitting) -> Block:
         """The standardised columns."""
-        return self._block(table, family)
+        return _scaled(table.read_all(family.positions), table.n_rows, family)
 
     def score_block(self, table: Frame, family: Any, scoring: Scoring) -> Block:
         """The standardised columns."""
-        return self._block(table, family)
+        return _scaled(table.read_all(family.positions), table.n_rows, family)
 
-    def _block(self, table: Frame, family: Any) -> Block:
-        columns = table.read_all(family.positions)
-        return DenseBlock(
-            standardised([without_infinite(column.numbers()) for column in columns], family.scales)
-        )
+
+def _checked(column: Column, family: Any, who: str, weight: Floats | None) -> Column:
+    """Return a column of numbers; raise if a cell that counts is infinite."""
+    finite(column, family, who, weight)
+    return numbers(column, family)
+
+
+def _scaled(columns: list[Column], n_rows: int, family: Any) -> Block:
+    """Return columns with the scales of the family."""
+    return ScaledColumns(tuple(columns), n_rows, *for_columns(family.scales, len(columns)))
 
 
 STANDARDISED = StandardReader()
