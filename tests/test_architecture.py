@@ -29,7 +29,7 @@ ORDER = {
     "data": "errors levels profile weights column dates join findings blocks columns types frame derive rows row_hash "
     "write align labels kept_rows",
     "text": "alphabet texts vocabulary counter hashed",
-    "engines": "array_loss array_words array native_weights native_words pieces native",
+    "engines": "array_loss array_temperature array_words array native_weights native_words pieces native",
     "families": "left_out counts_left_out documents_left_out cells record_cells readers text_reader pair_reader "
     "standard_reader "
     "capabilities base kept_values smoothing priors pseudo_row categorical binned bernoulli beta exponential "

@@ -281,6 +281,39 @@ def log_loss_hessian(
     threads: int,
     step: int = 1,
 ) -> Floats: ...
+def temperature_loss(
+    blocks: list[Floats],
+    lengths: Floats,
+    prior: Floats,
+    labels: Codes,
+    weight: Floats,
+    log_t: float,
+    exponents: Floats,
+    offsets: Floats,
+    threads: int,
+) -> tuple[float, Floats, Floats]: ...
+def temperature_curvature(
+    blocks: list[Floats],
+    lengths: Floats,
+    prior: Floats,
+    labels: Codes,
+    weight: Floats,
+    log_t: float,
+    exponents: Floats,
+    offsets: Floats,
+    threads: int,
+) -> Floats: ...
+def temperature_best(
+    blocks: list[Floats],
+    lengths: Floats,
+    prior: Floats,
+    labels: Codes,
+    weight: Floats,
+    log_t: float,
+    exponents: Floats,
+    offsets: Floats,
+    threads: int,
+) -> Codes: ...
 def calibration_scores(
     cells: list[Floats],
     prior: Floats,

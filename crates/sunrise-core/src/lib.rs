@@ -44,6 +44,7 @@ pub mod summary;
 pub mod sums;
 pub mod table;
 pub mod table_cells;
+pub mod temperature;
 pub mod text;
 mod whitening;
 pub mod word_weights;

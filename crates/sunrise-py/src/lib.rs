@@ -15,6 +15,7 @@ mod log_odds;
 mod objects;
 mod products;
 mod score;
+mod temperature;
 mod text;
 mod weights;
 
@@ -136,6 +137,9 @@ fn _native(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(calibration::leave_one_out_scores, m)?)?;
     m.add_function(wrap_pyfunction!(calibration::log_loss, m)?)?;
     m.add_function(wrap_pyfunction!(calibration::log_loss_hessian, m)?)?;
+    m.add_function(wrap_pyfunction!(temperature::temperature_loss, m)?)?;
+    m.add_function(wrap_pyfunction!(temperature::temperature_curvature, m)?)?;
+    m.add_function(wrap_pyfunction!(temperature::temperature_best, m)?)?;
     m.add_function(wrap_pyfunction!(calibration::calibration_scores, m)?)?;
     m.add_function(wrap_pyfunction!(calibration::row_losses, m)?)?;
     m.add_function(wrap_pyfunction!(calibration::pair_slopes, m)?)?;

@@ -16,6 +16,7 @@ from sunrise import _native
 from sunrise._common.arrays import Codes, Floats, Integers
 from sunrise.data.blocks import Batch, Block
 from sunrise.engines.array_loss import curvature, log_normalise, loss, mean_log_loss, row_losses
+from sunrise.engines.array_temperature import temperature_best, temperature_curvature, temperature_loss
 from sunrise.engines.array_words import (
     documents,
     membership,
@@ -45,6 +46,9 @@ __all__ = [
     "odds_left_out",
     "odds_left_out_bands",
     "row_losses",
+    "temperature_best",
+    "temperature_curvature",
+    "temperature_loss",
     "word_weights",
 ]
 

@@ -32,6 +32,7 @@ __all__ = ["documents", "odds", "odds_left_out", "odds_left_out_bands", "word_we
 
 totals = totals_of = _native.class_totals
 loss = _native.log_loss
+temperature_loss, temperature_best = _native.temperature_loss, _native.temperature_best
 
 
 def curvature(cells: list[Floats], *rest: Any) -> Floats:
@@ -40,6 +41,13 @@ def curvature(cells: list[Floats], *rest: Any) -> Floats:
     size = math.isqrt(len(flat))
     lower = flat.reshape(size, size)
     return np.asarray(lower + np.tril(lower, -1).T)
+
+
+def temperature_curvature(blocks: list[Floats], *rest: Any) -> Floats:
+    """Return the Gauss-Newton part of the Hessian of the loss in log t, the exponents and the offsets."""
+    flat = _native.temperature_curvature(blocks, *rest)
+    size = math.isqrt(len(flat))
+    return flat.reshape(size, size)
 
 
 def row_losses(

@@ -7,6 +7,7 @@ with the score t (sum of the columns outside joint blocks + sum_b (length_b + 1)
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import product
 from typing import Any
 
@@ -42,12 +43,13 @@ WEIGHT_PENALTY = 0.1
 class Temperature:
     """The objective as a function of v = (log t at the mean length, exponents g, offsets d)."""
 
-    #: Scores of columns outside joint blocks, then of each joint block, minus the first class: rows x (classes - 1).
+    #: Scores of columns outside joint blocks, then of each joint block, minus the first class: (classes - 1) x rows.
     blocks: list[Floats]
     #: Log of (length + 1), joint blocks x rows.
     lengths: Floats
     #: Mean of `lengths` divided by the number of blocks: log t is centred there, so that it depends less on g.
     mean_length: Floats
+    #: Log prior of every class and row, classes x rows.
     prior: Floats
     y: Codes
     weight: Floats
@@ -65,7 +67,8 @@ class Temperature:
         parts = rows.model.parts
         joint = [k for k, part in enumerate(parts) if _has_length(part)]
         rest = [k for k in range(len(parts)) if k not in joint]
-        scores = [block_scores(rows, k, use) for k in [*rest, *joint]]
+        # Rows are the inner dimension, as the engines want them.
+        scores = [np.ascontiguousarray(block_scores(rows, k, use).T) for k in [*rest, *joint]]
         blocks = [sum(scores[1 : len(rest)], start=scores[0])] if rest else []
         blocks += scores[len(rest) :]
         lengths = np.log1p(
@@ -76,7 +79,8 @@ class Temperature:
         n_threads = engines.threads(rows.model.n_jobs, blocks[0].size * (1 + len(joint)))
         class_weight = np.where(has_offset, rows.model.stats.weight, 1.0)
         log_frequency = log(class_weight / class_weight.sum()) * rows.model.is_generative
-        data = log_frequencies(rows, use), rows.y[use], rows.fitted_weight[use]
+        prior = np.ascontiguousarray(log_frequencies(rows, use).T)
+        data = prior, rows.y[use], rows.fitted_weight[use]
         return cls(blocks, lengths, mean_length, *data, log_frequency, has_offset, n_threads)
 
     @staticmethod
@@ -93,30 +97,39 @@ class Temperature:
         """Return the objective of some rows."""
         return replace(
             self,
-            blocks=[block[rows] for block in self.blocks],
-            lengths=self.lengths[:, rows],
-            prior=self.prior[rows],
+            blocks=[_select_columns(block, rows) for block in self.blocks],
+            lengths=_select_columns(self.lengths, rows),
+            prior=_select_columns(self.prior, rows),
             y=self.y[rows],
             weight=self.weight[rows],
         )
 
-    @property
+    @cached_property
     def _n(self) -> float:
         return float(self.weight.sum())
+
+    @cached_property
+    def _share(self) -> Floats:
+        """The weights of the rows, divided by their sum."""
+        return np.asarray(self.weight / self._n)
 
     def row_losses(self, parameters: list[Floats]) -> Floats:
         """Return the log loss of every row under several parameters, parameters x rows."""
         losses = np.empty((len(parameters), len(self.y)))
         for own, v in zip(losses, parameters, strict=True):
-            log_p = log_probabilities(self.scores(v) + self.prior)
+            log_p = log_probabilities(self.scores(v) + self.prior.T)
             own[:] = -log_p[np.arange(len(self.y)), self.y]
         return losses
 
     def scores(self, v: Floats) -> Floats:
         """Return the weighted scores plus offsets, rows x classes, without the class prior."""
-        scores = np.tile(v[self.n_weights :], (len(self.y), 1))
-        scores[:, 1:] += self._derivatives(v)[:, :, 0]
-        return scores
+        log_t, first = self.log_t(v), len(self.blocks) - len(self.lengths)
+        scores = np.repeat(v[self.n_weights :, None], len(self.y), axis=1)
+        for block in self.blocks[:first]:
+            scores[1:] += np.exp(log_t) * block
+        for block, length, g in zip(self.blocks[first:], self.lengths, v[1:], strict=False):
+            scores[1:] += np.exp(log_t + g * length) * block
+        return np.ascontiguousarray(scores.T)
 
     def solve(
         self, strengths: None = None, start: Floats | None = None, tolerance: float = TOLERANCE
@@ -131,9 +144,15 @@ class Temperature:
         falls by more than a standard error, the temperature also acts on the class prior, and no other offsets are
         fitted, so that every row keeps its most probable class.
         """
-        plain, fitted = (self.log_frequency + self.scores(u) for u in (np.zeros_like(v), v))
-        gain = ((fitted.argmax(axis=1) == self.y) * 1.0 - (plain.argmax(axis=1) == self.y)) * self.weight
+        gain = (self._hits(v) * 1.0 - self._hits(np.zeros_like(v))) * self.weight
         return self._fit_scale() if gain.sum() < -np.sqrt((gain**2).sum()) else v
+
+    def _hits(self, v: Floats) -> Mask:
+        """Return the mask of the rows whose class has the largest score, under the class frequencies of all rows."""
+        prior = np.zeros_like(self.prior)
+        arguments = self._arguments(v)
+        arguments[2], arguments[7] = prior, self.log_frequency + v[self.n_weights :]
+        return np.asarray(engines.current().temperature_best(*arguments) == self.y)
 
     def _fit_scale(self) -> Floats:
         """Return the best parameters that multiply the score, class prior included, by one number."""
@@ -205,42 +224,19 @@ class Temperature:
         n_joint = len(self.lengths)
         return float(v[0] - v[1 : 1 + n_joint] @ self.mean_length)
 
-    def _derivatives(self, v: Floats, second: bool = False) -> Floats:
-        """Return the scores, their first and, if `second`, second derivatives by the exponents: one column for each."""
-        n_joint = len(self.lengths)
-        log_t, first = self.log_t(v), len(self.blocks) - n_joint
-        cells = np.empty((*self.blocks[0].shape, 1 + n_joint * (1 + second)))
-        score = np.exp(log_t) * self.blocks[0] if first else np.zeros(self.blocks[0].shape)
-        for b, length in enumerate(self.lengths):
-            part = np.exp(log_t + v[1 + b] * length)[:, None] * self.blocks[first + b]
-            score += part
-            for power in range(1, 2 + second):
-                part *= length[:, None]
-                cells[:, :, 1 + b + (power - 1) * n_joint] = part
-        cells[:, :, 0] = score
-        return cells
-
-    def _loss_arguments(self, v: Floats, cells: Floats) -> tuple[Any, ...]:
-        """Return the arguments of `engine.loss`: the scores have weight 1, the derivatives weight 0."""
-        weights = np.zeros(cells.shape[2])
-        weights[0] = 1.0
-        return (
-            [cells.ravel()],
-            self.prior,
-            self.y,
-            self.weight / self._n,
-            weights,
-            v[1 + len(self.lengths) :],
-            self.n_threads,
-        )
+    def _arguments(self, v: Floats) -> list[Any]:
+        """Return the arguments of the functions of the engine; the weights of the rows have sum 1."""
+        data = self.blocks, self.lengths, self.prior, self.y, self._share
+        return [*data, self.log_t(v), v[1 : self.n_weights], v[self.n_weights :], self.n_threads]
 
     def _objective(self, v: Floats) -> tuple[float, Floats]:
         """Return the penalised loss and its gradient."""
-        value, gradient, gradient_d = engines.current().loss(*self._loss_arguments(v, self._derivatives(v)))
-        g, d, t = v[1 : len(gradient)], v[len(gradient) :], np.exp(self.log_t(v))
+        value, gradient, gradient_d = engines.current().temperature_loss(*self._arguments(v))
+        n = self.n_weights
+        g, d, t = v[1:n], v[n:], np.exp(self.log_t(v))
         value += (WEIGHT_PENALTY * (t - 1.0) ** 2 + WEIGHT_PENALTY * g @ g + OFFSET_PENALTY * d @ d) / self._n
         gradient_t = gradient[0] + 2.0 * WEIGHT_PENALTY * (t - 1.0) * t / self._n
-        gradient_g = gradient[1:] - gradient_t * self.mean_length + 2.0 * WEIGHT_PENALTY * g / self._n
+        gradient_g = gradient[1:n] - gradient_t * self.mean_length + 2.0 * WEIGHT_PENALTY * g / self._n
         return value, np.concatenate(
             [[gradient_t], gradient_g, gradient_d + 2.0 * OFFSET_PENALTY * d / self._n]
         )
@@ -248,8 +244,8 @@ class Temperature:
     def _hessian(self, v: Floats) -> Floats:
         """Hessian of the objective; falls back to the Gauss-Newton part where the full one is not positive definite."""
         n_joint, t = len(self.lengths), np.exp(self.log_t(v))
-        gradient = engines.current().loss(*self._loss_arguments(v, self._derivatives(v, second=True)))[1]
-        gauss_newton = engines.current().curvature(*self._loss_arguments(v, self._derivatives(v)))
+        gradient = engines.current().temperature_loss(*self._arguments(v))[1]
+        gauss_newton = engines.current().temperature_curvature(*self._arguments(v))
         factors = [WEIGHT_PENALTY * t * t, WEIGHT_PENALTY, OFFSET_PENALTY]
         penalty = 2.0 * np.repeat(factors, [1, n_joint, len(v) - 1 - n_joint])
         gauss_newton += np.diag(penalty / self._n)
@@ -291,6 +287,12 @@ class Uncalibrated(Temperature):
     def without_parts(self, parts: list[slice], folds: list[int], v: Floats) -> SlowWithoutParts:
         """Return the parameters of plain naive Bayes for every part."""
         return SlowWithoutParts([v] * len(parts))
+
+
+def _select_columns(array: Floats, columns: Positions | slice) -> Floats:
+    """Return some columns, in C order; `take` writes them in this order, unlike an index."""
+    some = array[:, columns] if isinstance(columns, slice) else array.take(columns, axis=1)
+    return np.ascontiguousarray(some)
 
 
 def _has_length(part: Part) -> bool:
