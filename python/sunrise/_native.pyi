@@ -385,6 +385,16 @@ def scale_counts(
     out: Floats,
     threads: int,
 ) -> None: ...
+def stretch_counts(
+    counts: Floats,
+    indices: Codes,
+    indptr: Integers,
+    known: NDArray[np.bool_],
+    whole: NDArray[np.bool_],
+    squared: bool,
+    power: float,
+    threads: int,
+) -> Floats: ...
 def count_documents(
     rows: Cells, y: Codes, w: Floats | None, classes: int, documents: Integers, sums: Floats, threads: int
 ) -> None: ...

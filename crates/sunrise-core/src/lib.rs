@@ -29,6 +29,7 @@ pub mod logarithm;
 pub mod loss;
 pub mod moments;
 pub mod normalise;
+pub mod odds_left_out;
 pub mod pairs;
 pub mod parallel;
 pub mod polya;

@@ -444,14 +444,9 @@ mod tests {
                 v[0].exp() * data.blocks[0][c * N + r] + factor * data.blocks[1][c * N + r]
             })
             .collect();
-        let prior: Vec<f64> =
-            (0..N * CLASSES).map(|k| data.prior[k % CLASSES * N + k / CLASSES]).collect();
-        let by_row = CalibrationRows {
-            cells: &[&cells],
-            prior: &prior,
-            labels: &data.labels,
-            weight: &data.weight,
-        };
+        let prior: Vec<f64> = (0..N * CLASSES).map(|k| data.prior[k % CLASSES * N + k / CLASSES]).collect();
+        let by_row =
+            CalibrationRows { cells: &[&cells], prior: &prior, labels: &data.labels, weight: &data.weight };
         let expected = log_loss(by_row, &[1.0], &v[2..], 1).unwrap();
         assert!((found.value - expected.value).abs() < 1e-12 * expected.value);
         let slopes = [&found.scale[..2], &found.classes].concat();

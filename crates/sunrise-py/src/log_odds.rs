@@ -6,7 +6,8 @@ use numpy::{IntoPyArray, PyReadonlyArray1, PyReadonlyArray2, PyReadwriteArray2, 
 use pyo3::prelude::*;
 use sunrise_core::cells::Reading;
 use sunrise_core::fault::Fault;
-use sunrise_core::log_odds::{self as core, Bands, ClassCounts};
+use sunrise_core::log_odds::{self as core, ClassCounts};
+use sunrise_core::odds_left_out::{left_out_scores, Bands};
 use sunrise_core::rows::Rows;
 use sunrise_core::text::documents::documents as count_documents_of;
 
@@ -56,7 +57,7 @@ pub fn log_odds_left_out<'py>(
     let out = slice_mut(&mut out)?;
     let scores = dispatch!(&rows, Reading::REAL, py,
         _dense => Err(dense()),
-        sparse => core::left_out_scores(&sparse, labelled, counts, log_odds, None, out, threads));
+        sparse => left_out_scores(&sparse, labelled, counts, log_odds, None, out, threads));
     Ok(scores.map_err(raise)?.into_pyarray(py))
 }
 
@@ -86,7 +87,7 @@ pub fn log_odds_left_out_bands<'py>(
     let out = slice_mut(&mut out)?;
     let scores = dispatch!(&rows, Reading::REAL, py,
         _dense => Err(dense()),
-        sparse => core::left_out_scores(&sparse, labelled, counts, log_odds, bands, out, threads));
+        sparse => left_out_scores(&sparse, labelled, counts, log_odds, bands, out, threads));
     Ok(scores.map_err(raise)?.into_pyarray(py))
 }
 

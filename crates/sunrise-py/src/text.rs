@@ -13,7 +13,7 @@ use sunrise_core::parallel::{pieces, run};
 use sunrise_core::text::count::{count, Columns};
 use sunrise_core::text::digest::digests;
 use sunrise_core::text::hashed::Hashed;
-use sunrise_core::text::scale::{scale, Frequency, Scale};
+use sunrise_core::text::scale::{scale, stretch, Frequency, Scale, Size};
 use sunrise_core::text::tokens::{Analyzer, Settings, Text};
 use sunrise_core::text::{alphabet, words};
 
@@ -431,4 +431,25 @@ pub fn scale_counts<'py>(
     let how = Scale { frequency, length, total };
     let out = slice_mut(&mut out)?;
     py.detach(|| scale(counts, indices, indptr, factors, how, out, threads)).map_err(raise)
+}
+
+/// The size of every document over the size of its known words only: a power of the sum of counts or their squares.
+#[pyfunction]
+#[allow(clippy::too_many_arguments)]
+pub fn stretch_counts<'py>(
+    py: Python<'py>,
+    counts: PyReadonlyArray1<'py, f64>,
+    indices: PyReadonlyArray1<'py, i32>,
+    indptr: PyReadonlyArray1<'py, i64>,
+    known: PyReadonlyArray1<'py, bool>,
+    whole: PyReadonlyArray1<'py, bool>,
+    squared: bool,
+    power: f64,
+    threads: usize,
+) -> PyResult<Bound<'py, PyArray1<f64>>> {
+    let (counts, indices, indptr) = (slice(&counts)?, slice(&indices)?, slice(&indptr)?);
+    let (known, whole) = (slice(&known)?, slice(&whole)?);
+    let size = Size { squared, power };
+    let found = py.detach(|| stretch(counts, indices, indptr, known, whole, size, threads));
+    Ok(found.map_err(raise)?.into_pyarray(py))
 }

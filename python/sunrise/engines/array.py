@@ -23,6 +23,7 @@ from sunrise.engines.array_words import (
     odds,
     odds_left_out,
     odds_left_out_bands,
+    stretch,
     word_weights,
 )
 from sunrise.forms.base import Form
@@ -46,6 +47,7 @@ __all__ = [
     "odds_left_out",
     "odds_left_out_bands",
     "row_losses",
+    "stretch",
     "temperature_best",
     "temperature_curvature",
     "temperature_loss",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from sunrise._common.arrays import Codes, Floats, Integers
+from sunrise._common.arrays import Codes, Floats, Integers, Mask
 from sunrise.data.blocks import SparseBlock
 from sunrise.statistics.base import clear_residue, complement_sum
 
@@ -30,6 +30,20 @@ def documents(
         np.concatenate([is_member.sum(axis=1)[:, None], n_documents], axis=1),
         np.concatenate([member.sum(axis=1)[:, None], sums], axis=1),
     )
+
+
+def stretch(
+    block: SparseBlock, known: Mask, whole: Mask, squared: bool, power: float, threads: int
+) -> Floats:
+    """Return a factor for each document: its size with all words, divided by its size with known words only.
+
+    The size is a power of the sum of the cells, or of their squares. Documents that are `whole` know all words.
+    """
+    n_rows, row = block.shape[0], np.repeat(np.arange(block.shape[0]), np.diff(block.indptr))
+    size = block.data**2 if squared else block.data
+    full = np.bincount(row, size, n_rows)
+    rest = np.bincount(row, size * (known[block.indices] | whole[row]), n_rows)
+    return np.asarray(np.where(rest > 0, full / np.where(rest > 0, rest, 1.0), 1.0) ** power)
 
 
 def odds(x: Floats, alpha: float) -> Floats:

@@ -16,7 +16,14 @@ from sunrise._common.arrays import Codes, Floats
 from sunrise.data.blocks import Batch, Block, DenseBlock, SparseBlock
 from sunrise.engines import array
 from sunrise.engines.native_weights import MAKE_WEIGHTS, Weights
-from sunrise.engines.native_words import documents, odds, odds_left_out, odds_left_out_bands, word_weights
+from sunrise.engines.native_words import (
+    documents,
+    odds,
+    odds_left_out,
+    odds_left_out_bands,
+    stretch,
+    word_weights,
+)
 from sunrise.engines.pieces import score_in_pieces
 from sunrise.forms.base import Form
 from sunrise.forms.removal import Removal
@@ -28,7 +35,7 @@ from sunrise.statistics.sums import Sums
 from sunrise.statistics.support import COUNTS, REAL, Support
 from sunrise.statistics.terms import COUNT, LEVEL, PRODUCT, VALUE, X2, Term, X
 
-__all__ = ["documents", "odds", "odds_left_out", "odds_left_out_bands", "word_weights"]
+__all__ = ["documents", "odds", "odds_left_out", "odds_left_out_bands", "stretch", "word_weights"]
 
 totals = totals_of = _native.class_totals
 loss = _native.log_loss

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sunrise import _native
-from sunrise._common.arrays import Codes, Floats
+from sunrise._common.arrays import Codes, Floats, Mask
 from sunrise._common.threads import threads as threads_for
 from sunrise.data.blocks import SparseBlock
 from sunrise.engines.native_weights import padded
@@ -25,6 +25,17 @@ def documents(
     n_documents, sums = np.empty(shape, np.int64), np.empty(shape)
     _native.count_documents(block.native((X,)), codes, weight, n_classes, n_documents, sums, threads)
     return n_documents, sums
+
+
+def stretch(
+    block: SparseBlock, known: Mask, whole: Mask, squared: bool, power: float, threads: int
+) -> Floats:
+    """Return a factor for each document: its size with all words, divided by its size with known words only.
+
+    The size is a power of the sum of the cells, or of their squares. Documents that are `whole` know all words.
+    """
+    indptr, indices = block.indptr.astype(np.int64), block.indices.astype(np.int32, copy=False)
+    return _native.stretch_counts(block.data, indices, indptr, known, whole, squared, power, threads)
 
 
 def odds(x: Floats, alpha: float) -> Floats:

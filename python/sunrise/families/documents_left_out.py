@@ -77,25 +77,23 @@ class DocumentsLeftOut:
         """Mask of the words that the model still uses without one of their documents."""
         return np.asarray((self.n_documents > 1) & self.family.stays_used(self.stats))
 
-    def _stretch(self, x: Floats, elsewhere: Mask, n_rows: int, row: Any) -> Floats:
+    def _stretch(self, block: SparseBlock, elsewhere: Mask, whole: Mask) -> Floats:
         """Return a factor for each document: its length with all words, divided by its length with known words only.
 
-        `elsewhere` is the mask of the cells whose words other documents contain, `row` the document of every cell.
+        `elsewhere` is the mask of the words that other documents contain; documents that are `whole` know all words.
         """
-        family = self.family
+        family, n_threads = self.family, engines.threads(None, len(block.data))
         if family.total is None and not family.length:
-            return np.ones(n_rows)
-        size, power = (x, 1.0) if family.total is not None else (x * x, 0.5 * family.length)
-        full, rest = np.bincount(row, size, n_rows), np.bincount(row, size * elsewhere, n_rows)
-        return np.asarray(np.where(rest > 0, full / np.where(rest > 0, rest, 1.0), 1.0) ** power)
+            return np.ones(block.shape[0])
+        by_sum = family.total is not None
+        size = not by_sum, 1.0 if by_sum else 0.5 * family.length
+        return engines.current().stretch(block, elsewhere, whole, *size, n_threads)  # type: ignore[no-any-return]
 
     def documents(self, block: SparseBlock, w: Floats, bands: bool = False) -> Documents:
         """Return training documents to leave out; one of weight 0 is not in the statistics and is not changed."""
-        row = np.repeat(np.arange(len(w)), np.diff(block.indptr))
-        elsewhere, known = (self.n_documents > 1)[block.indices], self._is_used[block.indices]
-        if (w == 0).any():
-            absent = (w == 0)[row]
-            elsewhere, known = elsewhere | absent, known | absent
+        known, is_new = self._is_used[block.indices], w == 0
+        if is_new.any():
+            known |= np.repeat(is_new, np.diff(block.indptr))
         band = band_of(self.n_documents - 1) if bands else np.zeros(len(self.n_documents), np.uint8)
         return Documents(
             block.data,
@@ -103,7 +101,7 @@ class DocumentsLeftOut:
             block.indptr,
             block.shape,
             known,
-            self._stretch(block.data, elsewhere, len(w), row),
+            self._stretch(block, self.n_documents > 1, is_new),
             np.where(self._is_used, band, NO_BAND).astype(np.uint8),
             N_BANDS if bands else 1,
         )
@@ -111,8 +109,7 @@ class DocumentsLeftOut:
     def new_documents(self, block: SparseBlock) -> Documents:
         """Return documents that are not in the statistics, over the same words; some words may be in no statistics."""
         used = ~np.isnan(self.family.weight_to_apply)
-        row = np.repeat(np.arange(block.shape[0]), np.diff(block.indptr))
-        stretch = self._stretch(block.data, (self.n_documents > 0)[block.indices], block.shape[0], row)
+        stretch = self._stretch(block, self.n_documents > 0, np.zeros(block.shape[0], bool))
         bands = np.where(used, band_of(self.n_documents), NO_BAND).astype(np.uint8)
         arrays = block.data, block.indices, block.indptr, block.shape
         return Documents(*arrays, used[block.indices], stretch, bands, N_BANDS)
@@ -206,7 +203,9 @@ class DocumentsLeftOut:
         NaN stands for unknown words if absent words count, else 0.
         """
         row, column = np.nonzero(x)
-        stretch = self._stretch(x[row, column], (self.n_documents > 1)[column], len(x), row)
+        indptr = np.searchsorted(row, np.arange(len(x) + 1))
+        block = SparseBlock(x[row, column], column, indptr, x.shape)
+        stretch = self._stretch(block, self.n_documents > 1, np.zeros(len(x), bool))
         form = self.family.model.form(self.params.words)
         nothing = np.nan if getattr(form, "base", None) is not None else 0.0
         return np.where(self._is_used | (x == 0), x * stretch[:, None], nothing)

@@ -1,7 +1,7 @@
 //! Scales the counts of each document.
 
 use crate::fault::Fault;
-use crate::parallel::run;
+use crate::parallel::{pieces, run};
 
 /// How the n occurrences of a word in a document are counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -93,6 +93,49 @@ pub fn scale(
     Ok(())
 }
 
+/// How the size of a document is found: the power of the sum of its counts, or of their squares.
+#[derive(Clone, Copy, Debug)]
+pub struct Size {
+    /// Whether counts are squared.
+    pub squared: bool,
+    #[allow(missing_docs)]
+    pub power: f64,
+}
+
+/// The size of every document over the size of its `known` words only; 1 for documents that have none or are `whole`.
+pub fn stretch(
+    counts: &[f64],
+    indices: &[i32],
+    indptr: &[i64],
+    known: &[bool],
+    whole: &[bool],
+    size: Size,
+    threads: usize,
+) -> Result<Vec<f64>, Fault> {
+    let ends = indptr.windows(2).all(|p| p[0] >= 0 && p[0] <= p[1]);
+    let within = indptr.last().is_some_and(|&end| end as usize <= counts.len());
+    if !ends || !within || indices.len() != counts.len() || indptr.len() != whole.len() + 1 {
+        return Err(Fault::shape("the documents do not lie within their counts"));
+    }
+    let done = run(threads, pieces(whole.len(), MANY, 64), |rows| {
+        let mut found = Vec::with_capacity(rows.len());
+        for r in rows {
+            let cells = indptr[r] as usize..indptr[r + 1] as usize;
+            let (mut full, mut rest) = (0.0, 0.0);
+            for (x, &j) in counts[cells.clone()].iter().zip(&indices[cells]) {
+                let x = if size.squared { x * x } else { *x };
+                let is_known = usize::try_from(j).ok().and_then(|j| known.get(j));
+                let Some(&is_known) = is_known else { return Err(Fault::shape("a word has no column")) };
+                full += x;
+                rest += if is_known | whole[r] { x } else { 0.0 };
+            }
+            found.push(if rest > 0.0 { (full / rest).powf(size.power) } else { 1.0 });
+        }
+        Ok(found)
+    });
+    Ok(done.into_iter().collect::<Result<Vec<_>, Fault>>()?.concat())
+}
+
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
@@ -122,5 +165,20 @@ mod tests {
         assert_eq!(scaled(&[1.0, 3.0], &[0, 1], &[0, 2], Some(&[2.0, 0.5]), plain).unwrap(), [2.0, 1.5]);
         assert!(scaled(&[1.0], &[0], &[0, 2], None, how).is_none());
         assert!(scaled(&[1.0], &[2], &[0, 1], Some(&[1.0]), how).is_none());
+    }
+
+    #[test]
+    fn documents_are_stretched_to_their_known_words() {
+        let (counts, indices, indptr) = ([3.0, 4.0, 2.0, 1.0], [0, 1, 1, 0], [0, 2, 3, 4]);
+        let size = Size { squared: true, power: 0.5 };
+        let of = |known: &[bool], whole: &[bool], size| {
+            stretch(&counts, &indices, &indptr, known, whole, size, 2).ok()
+        };
+        assert_eq!(of(&[true, false], &[false; 3], size), Some(vec![5.0 / 3.0, 1.0, 1.0]));
+        assert_eq!(of(&[true, false], &[true; 3], size), Some(vec![1.0; 3]));
+        let sum = Size { squared: false, power: 1.0 };
+        assert_eq!(of(&[false, true], &[false; 3], sum), Some(vec![1.75, 1.0, 1.0]));
+        assert!(of(&[true], &[false; 3], size).is_none());
+        assert!(of(&[true, false], &[false; 2], size).is_none());
     }
 }
