@@ -48,6 +48,8 @@ ASKED = {
     "enron": (0.974, 0.0735),
     "assassin": (0.986, 0.0273),
 }
+#: Claims of `speed`: how many times as fast as CountVectorizer and MultinomialNB.
+FASTER = {'fit, calibrate="temperature"': 14.0, "predict_proba": 25.0}
 
 
 def rows(name: str) -> list[dict[str, Any]]:
@@ -120,20 +122,25 @@ def speed() -> None:
             lambda: sunrise.TextNB(calibrate=None).fit(X, labels),
             5,
         ),
+        'fit, calibrate="temperature"': (
+            lambda: pipe.fit(X, labels),
+            lambda: sunrise.TextNB(calibrate="temperature").fit(X, labels),
+            5,
+        ),
         "fit with calibration": (lambda: pipe.fit(X, labels), lambda: ours.fit(X, labels), 5),
         "predict_proba": (lambda: pipe.predict_proba(X_test), lambda: ours.predict_proba(X_test), 3),
     }
-    line("20 Newsgroups", "CountVectorizer, MultinomialNB", "Sunrise", "ratio")
-    print("|---|---|---|---|", flush=True)
+    line("20 Newsgroups", "CountVectorizer, MultinomialNB", "Sunrise", "ratio", "claimed")
+    print("|---|---|---|---|---|", flush=True)
     for name, (theirs, mine, rounds) in cases.items():
         a, b = interleaved(theirs, mine, rounds=rounds)
-        line(name, shown(a), shown(b), f"{a / b:.1f}")
+        line(name, shown(a), shown(b), f"{a / b:.1f}", f"{FASTER[name]:g}" if name in FASTER else "")
     one = lambda: pipe.predict_proba([message]), lambda: ours.predict_proba([message])
     a, b = interleaved(*one, rounds=5, repeat=50)
-    line("predict_proba, one short message", shown(a), shown(b), f"{a / b:.1f}")
+    line("predict_proba, one short message", shown(a), shown(b), f"{a / b:.1f}", "")
     bursts = sunrise.TextNB("dirichlet_multinomial", calibrate=None)
     a, b = interleaved(lambda: pipe.fit(X, labels), lambda: bursts.fit(X, labels), rounds=2)
-    line("fit, DCM, uncalibrated", shown(a), shown(b), f"{a / b:.1f}")
+    line("fit, DCM, uncalibrated", shown(a), shown(b), f"{a / b:.1f}", "")
 
 
 #: Text models: label and settings.

@@ -1,78 +1,126 @@
 //! Merges the vocabularies of several workers in the order of code points.
+//!
+//! Each worker's words are sorted. The range of all words is then cut into pieces, and the words of all workers in one
+//! piece are merged by one thread: what a single thread does in the end is no more than copying.
 
 use crate::fault::Fault;
 use crate::parallel::run;
 use crate::text::words::Words;
 use std::cmp::Ordering;
 
-/// A word of a worker, with its first eight bytes as a number.
-#[derive(Clone, Copy, Default)]
+/// A word of a worker, with its first 16 bytes as a number.
+#[derive(Clone, Copy)]
 struct Place {
-    rank: u64,
+    rank: u128,
     worker: u32,
     number: u32,
+    /// Length of a word that the rank holds; 0 for longer words.
+    length: u32,
 }
+
+/// Words of one piece in order, and for each worker its words in it: their numbers, and their positions in the piece.
+struct Piece {
+    words: Words,
+    places: Vec<Vec<(u32, u32)>>,
+}
+
+/// Fewest words that are worth a thread.
+const WORTH_A_THREAD: usize = 1 << 12;
+
+/// Words of every list that are looked at to cut the range of words into one piece.
+const SAMPLED: usize = 16;
 
 /// All words in order, and for each worker the positions of its words among them.
 pub fn merge(vocabularies: &[Words], threads: usize) -> Result<(Words, Vec<Vec<u32>>), Fault> {
-    let word = |place: &Place| vocabularies[place.worker as usize].get(place.number as usize);
     let compare = |a: &Place, b: &Place| {
-        // Equal first bytes do not mean equal words: a word may be longer, or end in a zero byte.
-        a.rank.cmp(&b.rank).then_with(|| word(a).compare(&word(b)))
+        let text = |place: &Place| vocabularies[place.worker as usize].get(place.number as usize);
+        a.rank.cmp(&b.rank).then_with(|| match (a.length, b.length) {
+            // Equal first bytes do not mean equal words: a word may be longer, or end in a zero byte.
+            (0, _) | (_, 0) => text(a).compare(&text(b)),
+            (a, b) => a.cmp(&b),
+        })
     };
     let workers: Vec<usize> = (0..vocabularies.len()).collect();
-    let mut lists = run(threads, workers, |worker| {
-        let words = &vocabularies[worker];
-        let place = |k| Place { rank: words.rank(k), worker: worker as u32, number: k as u32 };
-        let mut places: Vec<Place> = (0..words.len()).map(place).collect();
-        // Sorted by the first eight bytes, then by the whole word where these are equal.
-        places.sort_unstable_by_key(|place| place.rank);
-        places.chunk_by_mut(|a, b| a.rank == b.rank).for_each(|equal| {
-            if equal.len() > 1 {
-                equal.sort_unstable_by(compare);
+    let lists = run(threads, workers.clone(), |worker| sorted(&vocabularies[worker], worker as u32, compare));
+    let total: usize = lists.iter().map(Vec::len).sum();
+    let pieces = threads.min(total / WORTH_A_THREAD).max(1);
+    let cuts: Vec<Vec<usize>> = lists.iter().map(|list| ends(list, &splitters(&lists, pieces))).collect();
+    let merged = run(threads, (0..pieces).collect(), |piece| {
+        let part = |worker: &usize| &lists[*worker][cuts[*worker][piece]..cuts[*worker][piece + 1]];
+        let mut all: Vec<Place> = Vec::with_capacity(workers.iter().map(|worker| part(worker).len()).sum());
+        workers.iter().for_each(|worker| all.extend_from_slice(part(worker)));
+        if workers.len() > 1 {
+            all.sort_by(compare); // a stable sort finds the sorted parts and merges them
+        }
+        let (mut words, mut last) = (Words::default(), None);
+        let mut places: Vec<Vec<(u32, u32)>> =
+            workers.iter().map(|worker| Vec::with_capacity(part(worker).len())).collect();
+        for place in all {
+            if last.is_none_or(|last| compare(&last, &place) != Ordering::Equal) {
+                words.push(vocabularies[place.worker as usize].get(place.number as usize).bytes());
             }
-        });
-        places
+            places[place.worker as usize].push((place.number, (words.len() - 1) as u32));
+            last = Some(place);
+        }
+        Piece { words, places }
     });
-    while lists.len() > 1 {
-        let mut pairs = Vec::new();
-        let mut rest = lists.into_iter();
-        while let Some(a) = rest.next() {
-            pairs.push((a, rest.next().unwrap_or_default()));
+    let mut firsts = Vec::with_capacity(pieces);
+    let mut count = 0;
+    for piece in &merged {
+        firsts.push(count);
+        count += piece.words.len();
+        if count >= Words::MOST {
+            return Err(Fault::Memory);
         }
-        lists = run(threads, pairs, |(a, b)| join(a, b, compare));
     }
-    let mut to: Vec<Vec<u32>> = vocabularies.iter().map(|words| vec![0; words.len()]).collect();
-    let mut all = Words::default();
-    let mut last: Option<Place> = None;
-    for place in lists.into_iter().next().unwrap_or_default() {
-        if last.is_none_or(|last| compare(&last, &place) != Ordering::Equal) {
-            all.push(word(&place).bytes());
-            if all.len() >= Words::MOST {
-                return Err(Fault::Memory);
+    let to = run(threads, workers, |worker| {
+        let mut to = vec![0; vocabularies[worker].len()];
+        for (piece, first) in merged.iter().zip(&firsts) {
+            for &(number, place) in &piece.places[worker] {
+                to[number as usize] = *first as u32 + place;
             }
         }
-        to[place.worker as usize][place.number as usize] = (all.len() - 1) as u32;
-        last = Some(place);
-    }
+        to
+    });
+    let mut all = Words::default();
+    merged.into_iter().for_each(|piece| all.append(piece.words));
     Ok((all, to))
 }
 
-fn join(a: Vec<Place>, b: Vec<Place>, compare: impl Fn(&Place, &Place) -> Ordering) -> Vec<Place> {
-    if b.is_empty() {
-        return a;
-    }
-    let mut joined = Vec::with_capacity(a.len() + b.len());
-    let (mut i, mut j) = (0, 0);
-    while let (Some(x), Some(y)) = (a.get(i), b.get(j)) {
-        let second = compare(x, y) == Ordering::Greater;
-        joined.push(if second { *y } else { *x });
-        i += usize::from(!second);
-        j += usize::from(second);
-    }
-    joined.extend_from_slice(&a[i..]);
-    joined.extend_from_slice(&b[j..]);
-    joined
+/// The words of a worker in order.
+fn sorted(words: &Words, worker: u32, compare: impl Fn(&Place, &Place) -> Ordering) -> Vec<Place> {
+    let place = |number: usize| {
+        let (rank, length) = words.rank(number);
+        Place { rank, worker, number: number as u32, length: length as u32 }
+    };
+    let mut places: Vec<Place> = (0..words.len()).map(place).collect();
+    // Sorted by the first bytes, then by the whole word where these are equal.
+    places.sort_unstable_by_key(|place| place.rank);
+    places.chunk_by_mut(|a, b| a.rank == b.rank).for_each(|equal| {
+        if equal.len() > 1 {
+            equal.sort_unstable_by(&compare);
+        }
+    });
+    places
+}
+
+/// Ranks that cut the words of all lists into pieces of about equal sizes.
+fn splitters(lists: &[Vec<Place>], pieces: usize) -> Vec<u128> {
+    let total: usize = lists.iter().map(Vec::len).sum();
+    let step = (total / (pieces * SAMPLED)).max(1);
+    let mut ranks: Vec<u128> = lists
+        .iter()
+        .flat_map(|list| list.iter().skip(step / 2).step_by(step))
+        .map(|place| place.rank)
+        .collect();
+    ranks.sort_unstable();
+    (1..pieces).filter_map(|k| ranks.get(k * ranks.len() / pieces).copied()).collect()
+}
+
+/// Where the pieces of a sorted list begin, and its end.
+fn ends(list: &[Place], splitters: &[u128]) -> Vec<usize> {
+    let cut = |splitter: &u128| list.partition_point(|place| place.rank < *splitter);
+    [0].into_iter().chain(splitters.iter().map(cut)).chain([list.len()]).collect()
 }
 
 #[cfg(test)]
@@ -103,6 +151,26 @@ mod tests {
                     prop_assert!(words_of.get(number).bytes() == &words[place as usize][..]);
                 }
             }
+        }
+    }
+
+    #[test]
+    fn many_words_are_merged_by_several_threads() {
+        let of = |worker: usize| {
+            let mut words = Words::default();
+            for k in 0..9000 {
+                let word = format!("{}{}", k * (worker + 3) % 20_011, "-and-a-long-end".repeat(k % 3));
+                words.insert(Key::new(word.as_bytes()));
+            }
+            words
+        };
+        let vocabularies: Vec<Words> = (0..5).map(of).collect();
+        let (all, to) = merge(&vocabularies, 1).unwrap();
+        assert!((1..all.len()).all(|k| all.get(k - 1).bytes() < all.get(k).bytes()));
+        for threads in [2, 3, 16] {
+            let (more, again) = merge(&vocabularies, threads).unwrap();
+            assert_eq!(again, to);
+            assert!((0..all.len()).all(|k| all.get(k).bytes() == more.get(k).bytes()));
         }
     }
 }

@@ -127,9 +127,11 @@ fn size(words: usize) -> usize {
 }
 
 /// A table of slots for words with these hashes. The first words, usually the frequent ones, get the best slots.
-fn table(hashes: &[u32], size: usize) -> Vec<u64> {
+fn table(hashes: &[u32], order: impl Iterator<Item = u32>, size: usize) -> Vec<u64> {
     let mut slots = vec![0; size];
-    for (number, &hash) in hashes.iter().enumerate() {
+    for number in order {
+        let number = number as usize;
+        let hash = hashes[number];
         let mut at = hash as usize & (size - 1);
         while slots[at] != 0 {
             at = (at + 1) & (size - 1);
@@ -222,7 +224,10 @@ impl Words {
         self.slots.get_or_init(|| {
             let hash = |number| self.hash(&Key::new(self.get(number).bytes()));
             let hashes: Vec<u32> = (0..self.len()).map(hash).collect();
-            table(&hashes, size(self.len()))
+            // Short words are the frequent ones, and the first words get the best slots.
+            let mut order: Vec<u32> = (0..self.len() as u32).collect();
+            order.sort_by_key(|&number| self.entries[number as usize].length);
+            table(&hashes, order.into_iter(), size(self.len()))
         })
     }
 
@@ -328,16 +333,30 @@ impl Words {
             slots.iter().filter(|slot| **slot != 0).for_each(|&slot| {
                 hashes[self::number(slot) as usize] = (slot >> 32) as u32;
             });
-            slots = table(&hashes, 2 * slots.len());
+            slots = table(&hashes, 0..hashes.len() as u32, 2 * slots.len());
         }
         _ = self.slots.set(slots);
         number as u32
     }
 
-    /// The first eight bytes of a word as a number with the same order.
+    /// The first 16 bytes of a word as a number with the same order, and its length if that is the whole word, else 0.
     #[inline(always)]
-    pub fn rank(&self, number: usize) -> u64 {
-        self.entries.get(number).map_or(0, |entry| entry.head[0].swap_bytes())
+    pub fn rank(&self, number: usize) -> (u128, usize) {
+        let Some(entry) = self.entries.get(number) else { return (0, 0) };
+        let (first, length) =
+            if entry.length > SHORT { (head(self.stored(entry)), 0) } else { (entry.head, entry.length) };
+        (u128::from(first[0].swap_bytes()) << 64 | u128::from(first[1].swap_bytes()), length)
+    }
+
+    /// Adds new words behind all others.
+    pub fn append(&mut self, other: Words) {
+        let before = self.store.len() as u64;
+        self.entries.extend(other.entries.into_iter().map(|mut entry| {
+            entry.head[1] += if entry.length > SHORT { before } else { 0 };
+            entry
+        }));
+        self.store.extend_from_slice(&other.store);
+        self.slots.take();
     }
 }
 
@@ -415,7 +434,7 @@ mod tests {
                 prop_assert_eq!(words.find(Key::new(word)), Some(number as u32));
             }
             for a in 1..words.len() {
-                prop_assert!(words.rank(a - 1) <= words.rank(a));
+                prop_assert!(words.rank(a - 1).0 <= words.rank(a).0);
             }
         }
     }
