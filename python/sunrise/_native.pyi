@@ -395,6 +395,15 @@ def stretch_counts(
     power: float,
     threads: int,
 ) -> Floats: ...
+def move_word_columns(
+    counts: Floats,
+    indices: Codes,
+    indptr: Integers,
+    place: Codes,
+    of_word: Floats,
+    of_document: Floats,
+    threads: int,
+) -> tuple[Integers, Codes, NDArray[np.float32]]: ...
 def count_documents(
     rows: Cells, y: Codes, w: Floats | None, classes: int, documents: Integers, sums: Floats, threads: int
 ) -> None: ...

@@ -232,6 +232,19 @@ def columns(*views):
     return [(X[:, 0] + 1, view) for view in views]
 
 
+#: Two blocks of columns, one of them with a length, of three rows and two classes.
+TEMPERATURE = (
+    [np.array([[1.0, -2.0, 0.5]]), np.array([[0.1, 0.2, -0.3]])],
+    np.array([[0.7, 1.5, 3.0]]),
+    np.full((2, 3), -0.7),
+    np.array([0, 1, 1], np.int32),
+    np.ones(3),
+    -0.5,
+    np.array([-0.3]),
+    np.array([0.1, -0.1]),
+    2,
+)
+
 #: A function and what makes arguments it accepts.
 CALLS = {
     "encode_integers": (_native.encode_integers, lambda: [Y.astype(np.int64)]),
@@ -373,6 +386,9 @@ CALLS = {
     ),
     "log_loss": (_native.log_loss, lambda: [*CALIBRATION]),
     "log_loss_hessian": (_native.log_loss_hessian, lambda: [*CALIBRATION, 1]),
+    "temperature_loss": (_native.temperature_loss, lambda: [*TEMPERATURE]),
+    "temperature_curvature": (_native.temperature_curvature, lambda: [*TEMPERATURE]),
+    "temperature_best": (_native.temperature_best, lambda: [*TEMPERATURE]),
     "calibration_scores": (_native.calibration_scores, lambda: [*CALIBRATION]),
     "row_losses": (_native.row_losses, lambda: [*CALIBRATION[:4], [PARAMETERS, 2.0 * PARAMETERS], 2]),
     "pair_slopes": (
@@ -449,6 +465,31 @@ CALLS = {
     "scale_counts": (
         written(_native.scale_counts, 7),
         lambda: [CSR[0], CSR[1], CSR[2].astype(np.int64), PRIOR, "log", 1.0, 20.0, np.zeros(len(CSR[0])), 2],
+    ),
+    "stretch_counts": (
+        _native.stretch_counts,
+        lambda: [
+            CSR[0],
+            CSR[1],
+            CSR[2].astype(np.int64),
+            np.arange(COLUMNS) > 0,
+            np.zeros(len(CSR[2]) - 1, bool),
+            True,
+            0.35,
+            2,
+        ],
+    ),
+    "move_word_columns": (
+        _native.move_word_columns,
+        lambda: [
+            CSR[0],
+            CSR[1],
+            CSR[2].astype(np.int64),
+            np.arange(-1, COLUMNS - 1, dtype=np.int32),
+            np.ones(COLUMNS),
+            np.ones(len(CSR[2]) - 1),
+            2,
+        ],
     ),
 }
 #: Names of `_native` that a call reaches through an object, or that are no functions.

@@ -25,6 +25,7 @@ pub mod labels;
 pub mod lanes;
 pub mod leave_one_out;
 pub mod log_odds;
+mod log_rest;
 pub mod logarithm;
 pub mod loss;
 pub mod moments;

@@ -392,27 +392,6 @@ mod tests {
     const N: usize = 1300;
     const CLASSES: usize = 5;
 
-    struct Data {
-        blocks: [Vec<f64>; 2],
-        lengths: Vec<f64>,
-        prior: Vec<f64>,
-        labels: Vec<i32>,
-        weight: Vec<f64>,
-    }
-
-    fn data() -> Data {
-        let numbers = |n: usize, step: usize| -> Vec<f64> {
-            (0..n).map(|k| ((k * step % 101) as f64 - 50.0) / 20.0).collect()
-        };
-        Data {
-            blocks: [numbers(N * (CLASSES - 1), 37), numbers(N * (CLASSES - 1), 53)],
-            lengths: (0..N).map(|r| f64::from(r as u32 % 90).ln_1p()).collect(),
-            prior: (0..N * CLASSES).map(|k| -((k % 7) as f64) / 9.0).collect(),
-            labels: (0..N).map(|r| (r * r % CLASSES) as i32).collect(),
-            weight: (0..N).map(|r| 1.0 + (r % 3) as f64).collect(),
-        }
-    }
-
     fn moved(v: &[f64], k: usize, step: f64) -> Vec<f64> {
         let mut moved = v.to_vec();
         moved[k] += step;
@@ -421,15 +400,17 @@ mod tests {
 
     #[test]
     fn derivatives_are_those_of_the_loss_for_any_number_of_threads() {
-        let data = data();
-        let blocks: Vec<&[f64]> = data.blocks.iter().map(|block| &block[..]).collect();
-        let rows = TemperatureRows {
-            blocks: &blocks,
-            lengths: &data.lengths,
-            prior: &data.prior,
-            labels: &data.labels,
-            weight: &data.weight,
+        let numbers = |step: usize| -> Vec<f64> {
+            (0..N * (CLASSES - 1)).map(|k| ((k * step % 101) as f64 - 50.0) / 20.0).collect()
         };
+        let (first, second) = (numbers(37), numbers(53));
+        let lengths: Vec<f64> = (0..N).map(|r| f64::from(r as u32 % 90).ln_1p()).collect();
+        let prior: Vec<f64> = (0..N * CLASSES).map(|k| -((k % 7) as f64) / 9.0).collect();
+        let labels: Vec<i32> = (0..N).map(|r| (r * r % CLASSES) as i32).collect();
+        let weight: Vec<f64> = (0..N).map(|r| 1.0 + (r % 3) as f64).collect();
+        let blocks: [&[f64]; 2] = [&first, &second];
+        let (lengths, prior, labels, weight) = (&lengths[..], &prior[..], &labels[..], &weight[..]);
+        let rows = TemperatureRows { blocks: &blocks, lengths, prior, labels, weight };
         let v = [-0.4, -0.3, 0.1, -0.2, 0.0, 0.3, 0.5];
         let of = |v: &[f64], threads| {
             loss(rows, Parameters { log_t: v[0], exponents: &v[1..2], offsets: &v[2..] }, threads).unwrap()
@@ -440,13 +421,12 @@ mod tests {
         let cells: Vec<f64> = (0..N * (CLASSES - 1))
             .map(|k| {
                 let (r, c) = (k / (CLASSES - 1), k % (CLASSES - 1));
-                let factor = (v[0] + v[1] * data.lengths[r]).exp();
-                v[0].exp() * data.blocks[0][c * N + r] + factor * data.blocks[1][c * N + r]
+                let factor = (v[0] + v[1] * lengths[r]).exp();
+                v[0].exp() * first[c * N + r] + factor * second[c * N + r]
             })
             .collect();
-        let prior: Vec<f64> = (0..N * CLASSES).map(|k| data.prior[k % CLASSES * N + k / CLASSES]).collect();
-        let by_row =
-            CalibrationRows { cells: &[&cells], prior: &prior, labels: &data.labels, weight: &data.weight };
+        let across: Vec<f64> = (0..N * CLASSES).map(|k| prior[k % CLASSES * N + k / CLASSES]).collect();
+        let by_row = CalibrationRows { cells: &[&cells], prior: &across, labels, weight };
         let expected = log_loss(by_row, &[1.0], &v[2..], 1).unwrap();
         assert!((found.value - expected.value).abs() < 1e-12 * expected.value);
         let slopes = [&found.scale[..2], &found.classes].concat();
@@ -477,7 +457,7 @@ mod tests {
         for (r, best) in best.iter().enumerate() {
             let score = |c: usize| {
                 let own = if c == 0 { 0.0 } else { cells[r * (CLASSES - 1) + c - 1] };
-                data.prior[c * N + r] + v[2 + c] + own
+                prior[c * N + r] + v[2 + c] + own
             };
             assert!((0..CLASSES).all(|c| score(c) <= score(*best as usize) + 1e-12));
         }

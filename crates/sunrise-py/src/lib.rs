@@ -120,6 +120,7 @@ fn _native(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(text::hash_texts, m)?)?;
     m.add_function(wrap_pyfunction!(text::scale_counts, m)?)?;
     m.add_function(wrap_pyfunction!(text::stretch_counts, m)?)?;
+    m.add_function(wrap_pyfunction!(text::move_word_columns, m)?)?;
     m.add_function(wrap_pyfunction!(log_odds::count_documents, m)?)?;
     m.add_function(wrap_pyfunction!(log_odds::log_odds, m)?)?;
     m.add_function(wrap_pyfunction!(log_odds::log_odds_left_out, m)?)?;

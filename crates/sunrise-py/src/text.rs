@@ -13,7 +13,7 @@ use sunrise_core::parallel::{pieces, run};
 use sunrise_core::text::count::{count, Columns};
 use sunrise_core::text::digest::digests;
 use sunrise_core::text::hashed::Hashed;
-use sunrise_core::text::scale::{scale, stretch, Frequency, Scale, Size};
+use sunrise_core::text::scale::{move_columns, scale, stretch, Frequency, Scale, Size};
 use sunrise_core::text::tokens::{Analyzer, Settings, Text};
 use sunrise_core::text::{alphabet, words};
 
@@ -452,4 +452,24 @@ pub fn stretch_counts<'py>(
     let size = Size { squared, power };
     let found = py.detach(|| stretch(counts, indices, indptr, known, whole, size, threads));
     Ok(found.map_err(raise)?.into_pyarray(py))
+}
+
+/// Row offsets, columns and cells of documents with other columns, times the factors of words and documents.
+#[pyfunction]
+#[allow(clippy::too_many_arguments, clippy::type_complexity)]
+pub fn move_word_columns<'py>(
+    py: Python<'py>,
+    counts: PyReadonlyArray1<'py, f64>,
+    indices: PyReadonlyArray1<'py, i32>,
+    indptr: PyReadonlyArray1<'py, i64>,
+    place: PyReadonlyArray1<'py, i32>,
+    of_word: PyReadonlyArray1<'py, f64>,
+    of_document: PyReadonlyArray1<'py, f64>,
+    threads: usize,
+) -> PyResult<(Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<i32>>, Bound<'py, PyArray1<f32>>)> {
+    let (counts, indices, indptr) = (slice(&counts)?, slice(&indices)?, slice(&indptr)?);
+    let (place, of_word, of_document) = (slice(&place)?, slice(&of_word)?, slice(&of_document)?);
+    let found = py.detach(|| move_columns(counts, indices, indptr, place, of_word, of_document, threads));
+    let (indptr, indices, data) = found.map_err(raise)?;
+    Ok((indptr.into_pyarray(py), indices.into_pyarray(py), data.into_pyarray(py)))
 }

@@ -20,6 +20,7 @@ from sunrise.engines.array_temperature import temperature_best, temperature_curv
 from sunrise.engines.array_words import (
     documents,
     membership,
+    move_columns,
     odds,
     odds_left_out,
     odds_left_out_bands,
@@ -43,6 +44,7 @@ __all__ = [
     "log_normalise",
     "loss",
     "mean_log_loss",
+    "move_columns",
     "odds",
     "odds_left_out",
     "odds_left_out_bands",

@@ -1,8 +1,9 @@
 """The log loss that a temperature minimises, in readable array code.
 
 The score of a row for a class is its log prior + the offset of the class + the sum over blocks of columns of
-t (length + 1)^g x its score of the block. Arrays have one column for every row: blocks are (classes - 1) x rows and hold
-differences from the first class, `lengths` has the log of (length + 1) for the last blocks, which have an exponent g.
+t (length + 1)^g x its score of the block. Arrays have one column for every row: blocks are (classes - 1) x rows and
+hold differences from the first class; `lengths` has the log of (length + 1) for the last blocks, which have an
+exponent g.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ def _derivatives(blocks: list[Floats], lengths: Floats, log_t: float, exponents:
 
 def _scores_alone(cells: Floats) -> Floats:
     """Return the weights of derivatives: 1 for the scores and 0 for all others."""
-    return np.eye(1, cells.shape[2])[0]
+    return np.asarray(np.eye(1, cells.shape[2])[0])
 
 
 def temperature_loss(

@@ -46,6 +46,21 @@ def stretch(
     return np.asarray(np.where(rest > 0, full / np.where(rest > 0, rest, 1.0), 1.0) ** power)
 
 
+def move_columns(
+    block: SparseBlock, place: Codes, of_word: Floats, of_document: Floats, threads: int
+) -> SparseBlock:
+    """Return documents in the columns at the `place` of their words, times the factors of words and documents.
+
+    Words whose place is -1 are dropped. The other places are in ascending order. The cells have single precision.
+    """
+    column = place[block.indices]
+    keep = column >= 0
+    data = block.data * np.repeat(of_document, np.diff(block.indptr)) * of_word[block.indices]
+    indptr = np.concatenate([[0], np.cumsum(keep)])[block.indptr].astype(np.int64)
+    shape = block.shape[0], int(place.max(initial=-1)) + 1
+    return SparseBlock(data[keep].astype(np.float32), column[keep], indptr, shape)
+
+
 def odds(x: Floats, alpha: float) -> Floats:
     """Return log(smoothed share of a column in a class / share in all other classes), classes x columns."""
     if x.shape[1] == 0:

@@ -18,6 +18,7 @@ from sunrise.engines import array
 from sunrise.engines.native_weights import MAKE_WEIGHTS, Weights
 from sunrise.engines.native_words import (
     documents,
+    move_columns,
     odds,
     odds_left_out,
     odds_left_out_bands,
@@ -35,7 +36,15 @@ from sunrise.statistics.sums import Sums
 from sunrise.statistics.support import COUNTS, REAL, Support
 from sunrise.statistics.terms import COUNT, LEVEL, PRODUCT, VALUE, X2, Term, X
 
-__all__ = ["documents", "odds", "odds_left_out", "odds_left_out_bands", "stretch", "word_weights"]
+__all__ = [
+    "documents",
+    "move_columns",
+    "odds",
+    "odds_left_out",
+    "odds_left_out_bands",
+    "stretch",
+    "word_weights",
+]
 
 totals = totals_of = _native.class_totals
 loss = _native.log_loss

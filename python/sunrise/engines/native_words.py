@@ -38,6 +38,19 @@ def stretch(
     return _native.stretch_counts(block.data, indices, indptr, known, whole, squared, power, threads)
 
 
+def move_columns(
+    block: SparseBlock, place: Codes, of_word: Floats, of_document: Floats, threads: int
+) -> SparseBlock:
+    """Return documents in the columns at the `place` of their words, times the factors of words and documents.
+
+    Words whose place is -1 are dropped. The other places are in ascending order. The cells have single precision.
+    """
+    indptr, indices = block.indptr.astype(np.int64), block.indices.astype(np.int32, copy=False)
+    factors = place, np.ascontiguousarray(of_word), np.ascontiguousarray(of_document)
+    indptr, indices, data = _native.move_word_columns(block.data, indices, indptr, *factors, threads)
+    return SparseBlock(data, indices, indptr, (block.shape[0], int(place.max(initial=-1)) + 1))
+
+
 def odds(x: Floats, alpha: float) -> Floats:
     """Return log(smoothed share of a column in a class / share in all other classes), classes x columns.
 

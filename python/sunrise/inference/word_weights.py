@@ -182,13 +182,10 @@ class Learner:
         """Return the matrix to multiply by the learned weights: f x_j u_j, documents x positions in `words`."""
         idf, place = self.left.family.weight_to_apply, np.full(documents.shape[1], -1, np.int32)
         place[self.words] = np.arange(len(self.words), dtype=np.int32)
-        column = place[documents.indices]
-        keep = documents.known & (column >= 0)
-        scale = documents.stretch * factors
-        data = documents.data * np.repeat(scale, np.diff(documents.indptr)) * idf[documents.indices]
-        indptr = np.concatenate([[0], np.cumsum(keep)])[documents.indptr]
-        data, shape = data[keep].astype(np.float32), (documents.shape[0], len(self.words))
-        return SparseBlock(data, column[keep], indptr.astype(np.int64), shape)
+        place[np.isnan(idf)] = -1  # ignored words
+        rest = idf, documents.stretch * factors, self.n_threads
+        moved: SparseBlock = engines.current().move_columns(documents, place, *rest)
+        return replace(moved, shape=(documents.shape[0], len(self.words)))
 
     def fit_words(self, layers: Layers, strength: float, tolerance: float = TOLERANCE) -> Layers:
         """Return the layers with learned weights of words, fitted under a penalty with the factor `strength`.

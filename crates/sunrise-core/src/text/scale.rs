@@ -136,6 +136,66 @@ pub fn stretch(
     Ok(done.into_iter().collect::<Result<Vec<_>, Fault>>()?.concat())
 }
 
+/// Documents with other columns: row offsets, columns and cells.
+pub type Moved = (Vec<i64>, Vec<i32>, Vec<f32>);
+
+/// The cells of documents times the factor of the document and of the word, in the columns at the `place` of their words.
+///
+/// Words whose place is negative are dropped; places ascend.
+pub fn move_columns(
+    counts: &[f64],
+    indices: &[i32],
+    indptr: &[i64],
+    place: &[i32],
+    of_word: &[f64],
+    of_document: &[f64],
+    threads: usize,
+) -> Result<Moved, Fault> {
+    let ends = indptr.windows(2).all(|p| p[0] >= 0 && p[0] <= p[1]);
+    let within = indptr.last().is_some_and(|&end| end as usize <= counts.len());
+    let known = indices.iter().all(|&j| j >= 0 && (j as usize) < place.len());
+    let shapes = indices.len() == counts.len() && indptr.len() == of_document.len() + 1;
+    if !ends || !within || !known || !shapes || place.len() != of_word.len() {
+        return Err(Fault::shape("the documents do not lie within their counts"));
+    }
+    let cells = |r: usize| indptr[r] as usize..indptr[r + 1] as usize;
+    let rows = pieces(of_document.len(), MANY, 64);
+    let is_kept = |j: &&i32| place[**j as usize] >= 0;
+    let kept = run(threads, rows.clone(), |rows| {
+        rows.map(|r| indices[cells(r)].iter().filter(is_kept).count() as i64).collect::<Vec<i64>>()
+    });
+    let mut starts = Vec::with_capacity(indptr.len());
+    starts.push(0);
+    let mut total = 0;
+    for kept in kept.iter().flatten() {
+        total += kept;
+        starts.push(total);
+    }
+    let (mut columns, mut data) = (vec![0; total as usize], vec![0.0; total as usize]);
+    let (mut rest_columns, mut rest_data) = (&mut columns[..], &mut data[..]);
+    let mut tasks = Vec::with_capacity(rows.len());
+    for (rows, kept) in rows.into_iter().zip(&kept) {
+        let n = kept.iter().sum::<i64>() as usize;
+        let (columns, behind) = rest_columns.split_at_mut(n);
+        rest_columns = behind;
+        let (data, behind) = rest_data.split_at_mut(n);
+        rest_data = behind;
+        tasks.push((rows, columns, data));
+    }
+    run(threads, tasks, |(rows, columns, data)| {
+        let mut to = columns.iter_mut().zip(data);
+        for r in rows {
+            let factor = of_document[r];
+            for (x, j) in counts[cells(r)].iter().zip(&indices[cells(r)]).filter(|(_, j)| is_kept(j)) {
+                let Some((column, cell)) = to.next() else { return };
+                *column = place[*j as usize];
+                *cell = (x * factor * of_word[*j as usize]) as f32;
+            }
+        }
+    });
+    Ok((starts, columns, data))
+}
+
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
@@ -180,5 +240,16 @@ mod tests {
         assert_eq!(of(&[false, true], &[false; 3], sum), Some(vec![1.75, 1.0, 1.0]));
         assert!(of(&[true], &[false; 3], size).is_none());
         assert!(of(&[true, false], &[false; 2], size).is_none());
+    }
+
+    #[test]
+    fn columns_are_dropped_and_moved() {
+        let (counts, indices, indptr) = ([3.0, 4.0, 2.0, 1.0], [0, 2, 1, 2], [0, 2, 3, 3, 4]);
+        let of = |place: &[i32], of_document: &[f64]| {
+            move_columns(&counts, &indices, &indptr, place, &[2.0, f64::NAN, 0.5], of_document, 2).ok()
+        };
+        let found = of(&[0, -1, 1], &[1.0, 1.0, 1.0, 10.0]).unwrap();
+        assert_eq!(found, (vec![0, 2, 2, 2, 3], vec![0, 1, 1], vec![6.0, 2.0, 5.0]));
+        assert!(of(&[0, -1], &[1.0; 4]).is_none() && of(&[0, -1, 1], &[1.0; 3]).is_none());
     }
 }
