@@ -5,17 +5,32 @@
 
 use crate::fault::Fault;
 use crate::parallel::run;
-use crate::text::words::Words;
+use crate::text::words::{Rank, Words};
 use std::cmp::Ordering;
 
-/// A word of a worker, with its first 16 bytes as a number.
+/// A word of a worker, with its first 16 bytes as numbers.
 #[derive(Clone, Copy)]
 struct Place {
-    rank: u128,
-    worker: u32,
+    rank: Rank,
     number: u32,
-    /// Length of a word that the rank holds; 0 for longer words.
-    length: u32,
+    /// The worker, and the length of a word that the rank holds, 0 for longer words. Together they take four bytes, so
+    /// that a place has 24: sorting is mostly moving them.
+    worker: u32,
+}
+
+/// Bits of the length beside the worker.
+const BITS: u32 = 5;
+
+impl Place {
+    #[inline(always)]
+    fn worker(&self) -> usize {
+        (self.worker >> BITS) as usize
+    }
+
+    #[inline(always)]
+    fn length(&self) -> u32 {
+        self.worker & ((1 << BITS) - 1)
+    }
 }
 
 /// Words of one piece in order, and for each worker its words in it: their numbers, and their positions in the piece.
@@ -33,8 +48,8 @@ const SAMPLED: usize = 16;
 /// All words in order, and for each worker the positions of its words among them.
 pub fn merge(vocabularies: &[Words], threads: usize) -> Result<(Words, Vec<Vec<u32>>), Fault> {
     let compare = |a: &Place, b: &Place| {
-        let text = |place: &Place| vocabularies[place.worker as usize].get(place.number as usize);
-        a.rank.cmp(&b.rank).then_with(|| match (a.length, b.length) {
+        let text = |place: &Place| vocabularies[place.worker()].get(place.number as usize);
+        a.rank.cmp(&b.rank).then_with(|| match (a.length(), b.length()) {
             // Equal first bytes do not mean equal words: a word may be longer, or end in a zero byte.
             (0, _) | (_, 0) => text(a).compare(&text(b)),
             (a, b) => a.cmp(&b),
@@ -44,22 +59,27 @@ pub fn merge(vocabularies: &[Words], threads: usize) -> Result<(Words, Vec<Vec<u
     let lists = run(threads, workers.clone(), |worker| sorted(&vocabularies[worker], worker as u32, compare));
     let total: usize = lists.iter().map(Vec::len).sum();
     let pieces = threads.min(total / WORTH_A_THREAD).max(1);
-    let cuts: Vec<Vec<usize>> = lists.iter().map(|list| ends(list, &splitters(&lists, pieces))).collect();
+    let splitters = splitters(&lists, pieces);
+    let cuts: Vec<Vec<usize>> = lists.iter().map(|list| ends(list, &splitters)).collect();
     let merged = run(threads, (0..pieces).collect(), |piece| {
         let part = |worker: &usize| &lists[*worker][cuts[*worker][piece]..cuts[*worker][piece + 1]];
-        let mut all: Vec<Place> = Vec::with_capacity(workers.iter().map(|worker| part(worker).len()).sum());
-        workers.iter().for_each(|worker| all.extend_from_slice(part(worker)));
-        if workers.len() > 1 {
-            all.sort_by(compare); // a stable sort finds the sorted parts and merges them
-        }
-        let (mut words, mut last) = (Words::default(), None);
         let mut places: Vec<Vec<(u32, u32)>> =
             workers.iter().map(|worker| Vec::with_capacity(part(worker).len())).collect();
+        let mut words = Words::default();
+        let mut last: Option<&Place> = None;
+        let joined;
+        let all = if let [worker] = &workers[..] {
+            part(worker)
+        } else {
+            joined = join(workers.iter().map(part).collect(), compare);
+            &joined
+        };
         for place in all {
-            if last.is_none_or(|last| compare(&last, &place) != Ordering::Equal) {
-                words.push(vocabularies[place.worker as usize].get(place.number as usize).bytes());
+            // The words of one worker are distinct.
+            if workers.len() == 1 || last.is_none_or(|last| compare(last, place) != Ordering::Equal) {
+                words.push(vocabularies[place.worker()].get(place.number as usize).bytes());
             }
-            places[place.worker as usize].push((place.number, (words.len() - 1) as u32));
+            places[place.worker()].push((place.number, (words.len() - 1) as u32));
             last = Some(place);
         }
         Piece { words, places }
@@ -91,12 +111,12 @@ pub fn merge(vocabularies: &[Words], threads: usize) -> Result<(Words, Vec<Vec<u
 fn sorted(words: &Words, worker: u32, compare: impl Fn(&Place, &Place) -> Ordering) -> Vec<Place> {
     let place = |number: usize| {
         let (rank, length) = words.rank(number);
-        Place { rank, worker, number: number as u32, length: length as u32 }
+        Place { rank, number: number as u32, worker: worker << BITS | length as u32 }
     };
     let mut places: Vec<Place> = (0..words.len()).map(place).collect();
-    // Sorted by the first bytes, then by the whole word where these are equal.
-    places.sort_unstable_by_key(|place| place.rank);
-    places.chunk_by_mut(|a, b| a.rank == b.rank).for_each(|equal| {
+    // Sorted by the first eight bytes, then by the whole word where these are equal.
+    places.sort_unstable_by_key(|place| place.rank[0]);
+    places.chunk_by_mut(|a, b| a.rank[0] == b.rank[0]).for_each(|equal| {
         if equal.len() > 1 {
             equal.sort_unstable_by(&compare);
         }
@@ -104,11 +124,18 @@ fn sorted(words: &Words, worker: u32, compare: impl Fn(&Place, &Place) -> Orderi
     places
 }
 
+/// Sorted lists as one.
+fn join(parts: Vec<&[Place]>, compare: impl Fn(&Place, &Place) -> Ordering) -> Vec<Place> {
+    let mut all = parts.concat();
+    all.sort_by(compare); // a stable sort finds the sorted parts and merges them
+    all
+}
+
 /// Ranks that cut the words of all lists into pieces of about equal sizes.
-fn splitters(lists: &[Vec<Place>], pieces: usize) -> Vec<u128> {
+fn splitters(lists: &[Vec<Place>], pieces: usize) -> Vec<Rank> {
     let total: usize = lists.iter().map(Vec::len).sum();
     let step = (total / (pieces * SAMPLED)).max(1);
-    let mut ranks: Vec<u128> = lists
+    let mut ranks: Vec<Rank> = lists
         .iter()
         .flat_map(|list| list.iter().skip(step / 2).step_by(step))
         .map(|place| place.rank)
@@ -118,8 +145,8 @@ fn splitters(lists: &[Vec<Place>], pieces: usize) -> Vec<u128> {
 }
 
 /// Where the pieces of a sorted list begin, and its end.
-fn ends(list: &[Place], splitters: &[u128]) -> Vec<usize> {
-    let cut = |splitter: &u128| list.partition_point(|place| place.rank < *splitter);
+fn ends(list: &[Place], splitters: &[Rank]) -> Vec<usize> {
+    let cut = |splitter: &Rank| list.partition_point(|place| place.rank < *splitter);
     [0].into_iter().chain(splitters.iter().map(cut)).chain([list.len()]).collect()
 }
 

@@ -11,6 +11,9 @@ use std::sync::OnceLock;
 /// Longest word that is stored in its entry.
 pub const SHORT: usize = 16;
 
+/// The first 16 bytes of a word as two numbers in the order of words.
+pub type Rank = [u64; 2];
+
 /// A word to look up, with its first bytes as numbers.
 #[derive(Clone, Copy, Default)]
 pub struct Key<'a> {
@@ -339,17 +342,21 @@ impl Words {
         number as u32
     }
 
-    /// The first 16 bytes of a word as a number with the same order, and its length if that is the whole word, else 0.
+    /// The first 16 bytes of a word as numbers with the same order, and its length if that is the whole word, else 0.
     #[inline(always)]
-    pub fn rank(&self, number: usize) -> (u128, usize) {
-        let Some(entry) = self.entries.get(number) else { return (0, 0) };
+    pub fn rank(&self, number: usize) -> (Rank, usize) {
+        let Some(entry) = self.entries.get(number) else { return ([0; 2], 0) };
         let (first, length) =
             if entry.length > SHORT { (head(self.stored(entry)), 0) } else { (entry.head, entry.length) };
-        (u128::from(first[0].swap_bytes()) << 64 | u128::from(first[1].swap_bytes()), length)
+        (first.map(u64::swap_bytes), length)
     }
 
     /// Adds new words behind all others.
     pub fn append(&mut self, other: Words) {
+        if self.is_empty() {
+            *self = other;
+            return;
+        }
         let before = self.store.len() as u64;
         self.entries.extend(other.entries.into_iter().map(|mut entry| {
             entry.head[1] += if entry.length > SHORT { before } else { 0 };
