@@ -48,7 +48,8 @@ pub fn left_out_scores<T: Cell, I: Index>(
     if bands.is_some_and(|bands| bands.of_column.len() != columns || bands.count == 0) {
         return Err(Fault::shape("the bands are not one for each column"));
     }
-    let scorer = Scorer::new(counts, odds, bands, columns, out, threads)?;
+    let subtracts = (0..x.rows()).any(|r| rows.class(r).is_some());
+    let scorer = Scorer::new(counts, odds, bands, columns, subtracts, out, threads)?;
     if columns != x.columns() || rows.classes != counts.classes || odds.len() != columns * scorer.width {
         return Err(Fault::shape("the rows do not have the columns and classes of the counts"));
     }
@@ -134,6 +135,7 @@ impl<'a> Scorer<'a> {
         odds: &'a [f64],
         bands: Option<Bands<'a>>,
         columns: usize,
+        subtracts: bool,
         out: &'a mut [f64],
         threads: usize,
     ) -> Result<Self, Fault> {
@@ -145,7 +147,9 @@ impl<'a> Scorer<'a> {
         let Some(table) = out.get_mut(start..).and_then(|rest| rest.get_mut(..columns * stride)) else {
             return Err(Fault::shape("the scratch memory is too small"));
         };
-        let is_scored = |j: usize| bands.is_none_or(|bands| usize::from(bands.of_column[j]) < bands.count);
+        // Without rows to subtract, nobody asks for the others.
+        let is_scored =
+            |j: usize| subtracts && bands.is_none_or(|bands| usize::from(bands.of_column[j]) < bands.count);
         tiled(
             counts,
             columns,
