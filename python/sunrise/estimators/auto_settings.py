@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from sunrise._common.arrays import Floats, Positions
 from sunrise.data.frame import Frame
 from sunrise.data.labels import encode_labels, encode_partial_labels
 from sunrise.data.weights import weights
@@ -14,6 +15,8 @@ from sunrise.estimators.naive_bayes import NaiveBayes
 from sunrise.estimators.procedure_score import score_procedure
 from sunrise.estimators.training_rows import TrainingRows
 from sunrise.inference.folds import hashes_of_table
+from sunrise.inference.leave_one_out import LeaveOneOut
+from sunrise.inference.word_choice import unseen_losses
 from sunrise.model.encode_rows import encode_rows
 from sunrise.model.settings import Settings
 from sunrise.selection.text_settings import (
@@ -70,30 +73,48 @@ class AutoSettings(NaiveBayes):
         return table.select_rows(rows), classes[codes[rows]], None if w is None else w[rows]
 
     def _choose_settings(self, wanted: list[str], table: Frame, y: Any, sample_weight: Any) -> dict[str, Any]:
-        """Return the values of the `wanted` settings with the least leave-one-out log loss, by name."""
+        """Return the values of the `wanted` settings with the least log loss of unseen documents, by name.
+
+        N-grams are chosen first, by models with all their calibration; the other settings by models with a temperature,
+        which takes less time.
+        """
         if "alpha" in wanted and self.model == "dirichlet_multinomial":
             raise ValueError("dirichlet_multinomial estimates its alphas from the data. Use alpha=None.")
         candidates = dict(CANDIDATES)
         if self.analyzer != "word":
             candidates["ngram_range"] = CHARACTERS
+        classes, codes = encode_labels(type(self).__name__, y, table.n_rows)
+        w = weights(sample_weight, table.n_rows)
         some = np.arange(table.n_rows)
         if len(some) > MOST_SCORED:
             some = np.sort(np.random.default_rng(0).choice(some, MOST_SCORED, replace=False))
-        sampled = table.select_rows(some)
 
-        def losses_of(settings: dict[str, Any]) -> Any:
+        def left_out(settings: dict[str, Any], documents: Positions) -> LeaveOneOut:
+            """Fit a candidate to all documents, and return some of them to be left out."""
             params = {**self.get_params(), **settings, "calibrate": None, "unlabelled": "error"}
             model = type(self)(**params).fit(table, y, sample_weight)
-            batch, _ = encode_rows(sampled, model._model)
-            classes, codes = encode_labels(type(self).__name__, y, table.n_rows)
-            w = weights(sample_weight, table.n_rows)
-            rows = codes[some], None if w is None else w[some]
-            return calibrated_losses(model._leave_one_out_rows(model._model, batch, classes, *rows))
+            batch, _ = encode_rows(table.select_rows(documents), model._model)
+            weight = None if w is None else w[documents]
+            return self._leave_one_out_rows(model._model, batch, classes, codes[documents], weight)
 
-        if "ngram_range" in wanted:  # the counts of the second range include those of the first
+        def quick_losses(settings: dict[str, Any]) -> Floats:
+            return calibrated_losses(left_out(settings, some))
+
+        def losses(settings: dict[str, Any]) -> Floats:
+            """Judge a model with the weights of its words, if it gets them: they learn much of what n-grams say."""
+            rows = left_out(settings, np.arange(table.n_rows))
+            hashes = hashes_of_table(table, rows.model.schema)
+            if self._resolved_kind(rows, hashes) == "words":
+                return unseen_losses(rows, hashes)
+            return calibrated_losses(rows.select_rows(some))
+
+        found = {name: candidates[name][0] for name in wanted}
+        if "ngram_range" in wanted:
+            # The counts of the second range include those of the first.
             table.read(0).count_words(self._counter(candidates["ngram_range"][1]), None, self.n_jobs)
-
-        return choose_settings(wanted, candidates, losses_of)[0]
+            found |= choose_settings(["ngram_range"], candidates, lambda own: losses({**found, **own}))
+        others = [name for name in wanted if name != "ngram_range"]
+        return found | choose_settings(others, candidates, lambda own: quick_losses({**found, **own}))
 
     def _recalibrate(self, settings: Settings, rows: TrainingRows, find_pairs: bool = False) -> None:
         """Calibrate the model; with "auto" settings, compute `loo_score_` by folds that choose the settings again."""

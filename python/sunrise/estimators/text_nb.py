@@ -66,7 +66,7 @@ class TextNB(AutoSettings):
         For "complement" only: divide the weights of each class by their sum.
     analyzer, ngram_range, lowercase, strip_accents, stop_words
         Tokenisation, as in scikit-learn's CountVectorizer. `ngram_range`, `tf`, `length`, `idf` and `alpha` may be
-        "auto": `fit` chooses them by leave-one-out scores of up to 4,000 documents (`ngram_range` among (1, 1), (1, 2)
+        "auto": `fit` chooses them by predictions of up to 4,000 unseen documents (`ngram_range` among (1, 1), (1, 2)
         and (1, 3); with characters among (1, 3), (1, 4) and (1, 5)), and `chosen_` shows them.
     hash_bits : int or None, default=None
         Store hashes of this many bits instead of words, which bounds the memory for streams with an unlimited

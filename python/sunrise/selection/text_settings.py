@@ -1,14 +1,15 @@
-"""Choice of text settings that are "auto" (n-grams, term frequency, length, IDF, alpha) by leave-one-out scores.
+"""Choice of text settings that are "auto" (n-grams, term frequency, length, IDF, alpha) by losses of unseen documents.
 
-Each candidate is fitted to all documents and judged by the log loss of at most 4,000 of them: each document is scored
-without itself, and the scores are calibrated by a temperature. The default is the first candidate. Another one replaces
-it only if it is better by half a standard error, so that noise keeps the default.
+A candidate is judged by the log loss of at most 4,000 documents. With weights of words, n-grams are judged by the folds
+that choose these weights (`inference/word_choice.py`). Other settings are judged by leave-one-out scores, calibrated by
+a temperature. The default is the first candidate. Another one replaces it only if it is better by half a standard
+error, so that noise keeps the default.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -32,40 +33,32 @@ CANDIDATES: dict[str, tuple[Any, ...]] = {
 CHARACTERS = ((1, 3), (1, 4), (1, 5))
 
 
-class Tried(NamedTuple):
-    """A value of a setting, and the mean log loss of the sampled documents."""
-
-    value: Any
-    log_loss: float
-
-
 def choose_settings(
-    wanted: Sequence[str], defaults: dict[str, tuple[Any, ...]], losses_of: Callable[[dict[str, Any]], Floats]
-) -> tuple[dict[str, Any], dict[str, list[Tried]]]:
+    wanted: Sequence[str],
+    candidates: dict[str, tuple[Any, ...]],
+    losses_of: Callable[[dict[str, Any]], Floats],
+) -> dict[str, Any]:
     """Choose the wanted settings one after another, each given the settings before it.
 
-    `losses_of` returns the log losses of the sampled documents under settings. The second result has everything that
-    was tried. Longer n-grams cost most, so they are tried only while they improve.
+    `losses_of` returns the log losses of documents under settings. Longer n-grams cost most, so they are tried only
+    while they improve.
 
     >>> loss = lambda settings: np.full(9, abs(settings["idf"] - 1.0)) + np.linspace(0, 0.1, 9) * settings["idf"]
-    >>> choose_settings(["idf"], {"idf": (0.5, 1.0, 0.0)}, loss)[0]
+    >>> choose_settings(["idf"], {"idf": (0.5, 1.0, 0.0)}, loss)
     {'idf': 1.0}
     """
-    chosen = {name: defaults[name][0] for name in wanted}
-    tried: dict[str, list[Tried]] = {name: [] for name in wanted}
+    chosen = {name: candidates[name][0] for name in wanted}
     least: Floats | None = None
     for name in wanted:
-        for value in defaults[name]:
+        for value in candidates[name]:
             if least is not None and value == chosen[name]:
-                tried[name].append(Tried(value, float(least.mean())))
                 continue
             loss = losses_of({**chosen, name: value})
-            tried[name].append(Tried(value, float(loss.mean())))
             if least is None or _is_better(loss, least):
                 chosen[name], least = value, loss
             elif name == "ngram_range":
                 break
-    return chosen, tried
+    return chosen
 
 
 def _is_better(new: Floats, old: Floats) -> bool:
