@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import sunrise as sr
+from sunrise.store.files import write_atomically
 from sunrise.streams import batches, checkpoint, files_arrow, files_text
 
 RNG = np.random.default_rng(5)
@@ -20,6 +21,7 @@ _FIT = """
 import sys
 import sunrise as sr
 from sunrise.estimators import source_fit
+from sunrise.store.files import write_atomically
 from sunrise.streams import batches, checkpoint, files_arrow, files_text
 checkpoint.SECONDS = 0.0
 source_fit.SAMPLED = 1000
@@ -81,7 +83,26 @@ def test_a_killed_fit_resumes_with_the_same_bits(tmp_path, kind, ending):
     else:
         pytest.fail("the fit made no progress")
     assert (tmp_path / "resumed.sunrise").read_bytes() == (tmp_path / "whole.sunrise").read_bytes()
-    assert sorted(os.listdir(tmp_path)) == ["data", "resumed.sunrise", "whole.sunrise"]
+    # A kill while the model is saved may leave a temporary file of the model, but none of the checkpoint.
+    assert not [name for name in os.listdir(tmp_path) if saved.name in name]
+
+
+def test_temporary_files_of_a_killed_save_are_removed(tmp_path):
+    folder, saved = tmp_path / "data", tmp_path / "fit.checkpoint"
+    folder.mkdir()
+    write_shards(folder, n_files=1, n=100)
+
+    def pieces():
+        """Yield one piece; keep the temporary file under a second name, as a kill would leave it."""
+        yield b"a piece"
+        (temporary,) = set(tmp_path.iterdir()) - {folder}
+        os.link(temporary, temporary.with_name(temporary.name.replace(".tmp", "0.tmp")))
+
+    write_atomically(saved, pieces())
+    saved.unlink()
+    assert len(os.listdir(tmp_path)) == 2
+    sr.NaiveBayes("auto-fast").fit(folder, y="label", checkpoint=saved)
+    assert os.listdir(tmp_path) == ["data"]
 
 
 class Stop(Exception):

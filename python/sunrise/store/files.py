@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import mmap
 import os
 import secrets
@@ -11,6 +12,17 @@ from pathlib import Path
 from typing import Any
 
 from sunrise.store.errors import ModelFileError
+
+
+def temporary_beside(path: Path) -> Path:
+    """Return a new name in the folder of a file, for a temporary file that will replace it."""
+    return path.with_name(f".{path.name}.{secrets.token_hex(8)}.tmp")
+
+
+def remove_temporary(path: Path) -> None:
+    """Delete the temporary files that killed processes have left beside a file; no process may be writing it."""
+    for left in path.parent.glob(f".{glob.escape(path.name)}.*.tmp"):
+        left.unlink(missing_ok=True)
 
 
 def write_atomically(path: Any, pieces: Iterable[bytes | memoryview]) -> None:
@@ -23,7 +35,7 @@ def write_atomically(path: Any, pieces: Iterable[bytes | memoryview]) -> None:
     if target.is_dir():
         raise IsADirectoryError(f"{os.fspath(path)!r} is a folder. Add the name of a file.")
     mode = stat.S_IMODE(target.stat().st_mode) if target.exists() else None
-    temporary = target.with_name(f".{secrets.token_hex(8)}.tmp")
+    temporary = temporary_beside(target)
     try:
         handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
     except FileNotFoundError:

@@ -18,7 +18,7 @@ from typing import Any
 
 from sunrise.store.container import unpack
 from sunrise.store.errors import ModelFileError
-from sunrise.store.files import read_bytes, write_atomically
+from sunrise.store.files import read_bytes, remove_temporary, write_atomically
 from sunrise.store.state import open_parts, read_schema, read_stats, to_pieces, write_schema, write_stats
 from sunrise.store.values import CannotSaveError, Reader, Writer
 
@@ -78,7 +78,7 @@ class Checkpoint:
         """Return the state of an earlier call with the same fingerprint; an empty state without a file."""
         if self.path is None or not self.path.exists():
             return State()
-        self._remove_temporary()
+        remove_temporary(self.path)
         try:
             # A copy: statistics must not refer to a file that is replaced.
             parts, reader = open_parts(unpack(bytes(read_bytes(self.path))), "checkpoint")
@@ -99,13 +99,7 @@ class Checkpoint:
         """Delete the file after a fit that has succeeded."""
         if self.path is not None:
             self.path.unlink(missing_ok=True)
-            self._remove_temporary()
-
-    def _remove_temporary(self) -> None:
-        """Delete files that a killed process has begun to write."""
-        assert self.path is not None
-        for path in self.path.parent.glob(f".{self.path.name}.*.tmp"):
-            path.unlink(missing_ok=True)
+            remove_temporary(self.path)
 
 
 def _read_state(parts: dict[str, Any], reader: Reader) -> State:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-import secrets
 import sys
 from pathlib import Path
 from typing import Any, Self
 
+from sunrise.store.files import temporary_beside
 from sunrise.streams.batches import require
 from sunrise.streams.files import COMPRESSED, FORMATS, format_of
 
@@ -107,7 +107,7 @@ class PredictionFile:
                 f"to={str(path)!r}: the folder {str(self._path.parent)!r} does not exist."
             )
         require("pyarrow")
-        self._temporary = self._path.with_name(f".{self._path.name}.{secrets.token_hex(4)}.tmp")
+        self._temporary = temporary_beside(self._path)
         self._stream: Any = None
         self._writer: Any = None
 
