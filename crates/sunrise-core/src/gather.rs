@@ -1,6 +1,7 @@
 //! Weighted sums of the rows of a table, for all classes at once: the scores of sparse cells and of levels.
 
-use pulp::{Arch, Simd, WithSimd};
+use crate::in_fours;
+use pulp::{Simd, WithSimd};
 
 /// Classes are padded to a multiple of this many, so that a table's row is whole vectors.
 pub const GROUP: usize = 4;
@@ -16,7 +17,7 @@ pub fn stride(classes: usize) -> usize {
 /// are rounded before they are added, so the bits do not depend on the processor.
 #[inline(always)]
 pub fn add<P: Iterator<Item = (usize, f64)> + Clone>(table: &[f64], picks: P, scores: &mut [f64]) {
-    Arch::new().dispatch(Add { table, picks, scores });
+    in_fours(Add { table, picks, scores });
 }
 
 /// The sum of the rows of a table without the `missing` ones, which are in order; `total` is the sum of all.

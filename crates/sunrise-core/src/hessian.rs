@@ -102,7 +102,7 @@ const NEGLIGIBLE: f64 = 1e-8;
 /// Number of vectors whose squares are added at a time: the sum is read and written once for all of them.
 const TOGETHER: usize = 8;
 /// Rows of the sum have whole vectors of this many numbers.
-const VECTOR: usize = 4;
+const VECTOR: usize = 8;
 
 /// The sum of factor * x x^T over vectors x: on and below the diagonal, and beyond as far as vectors reach.
 struct Squares {

@@ -1,6 +1,7 @@
 //! Sums in a fixed number of partial sums: fast in vectors, and with the same bits on every processor.
 
 use pulp::Simd;
+use std::ops::Range;
 
 /// Partial sums of a long sum: enough to fill the widest vectors.
 pub const LANES: usize = 8;
@@ -40,11 +41,11 @@ pub fn sum_of<const L: usize, const N: usize>(parts: [&[f64]; N], term: impl Fn(
 }
 
 /// Partial sums of every row in [`row_sums`]: the rows together keep the vector units busy.
-const FEW: usize = 4;
+const FEW: usize = 8;
 
 /// The sums of `term` over the cells of rows and the weights of their columns, one for each row.
 ///
-/// A row has `M` numbers for each column, and a column `N` weights. Every row has four partial sums, in as many vectors
+/// A row has `M` numbers for each column, and a column `N` weights. Every row has eight partial sums, in as many vectors
 /// as the processor needs, so that a row has the same bits in any company and on every processor. A term of zeros must
 /// be 0: they fill the last vector.
 #[inline(always)]
@@ -72,10 +73,9 @@ pub fn row_sums<S: Simd, const R: usize, const M: usize, const N: usize>(
     if rest > 0 {
         for (k, from) in (0..rest).step_by(S::F64_LANES).enumerate() {
             let to = (from + S::F64_LANES).min(rest);
-            let load = |part: &[f64]| simd.partial_load_f64s(&part[part.len() - rest + from..][..to - from]);
-            let part = weights.map(load);
+            let part = partial(simd, weights, rest, from..to);
             for (row, sums) in rows.iter().zip(&mut sums) {
-                sums[k] = simd.add_f64s(sums[k], term(row.map(load), part));
+                sums[k] = simd.add_f64s(sums[k], term(partial(simd, *row, rest, from..to), part));
             }
         }
     }
@@ -86,6 +86,23 @@ pub fn row_sums<S: Simd, const R: usize, const M: usize, const N: usize>(
         }
         folded(lanes)
     })
+}
+
+/// Some of the last `rest` numbers of slices as vectors that end in zeros.
+///
+/// A loop, since `map` is not always compiled into its caller with wide vectors.
+#[inline(always)]
+fn partial<S: Simd, const N: usize>(
+    simd: S,
+    parts: [&[f64]; N],
+    rest: usize,
+    at: Range<usize>,
+) -> [S::f64s; N] {
+    let mut vectors = [simd.splat_f64s(0.0); N];
+    for (vector, part) in vectors.iter_mut().zip(parts) {
+        *vector = simd.partial_load_f64s(&part[part.len() - rest..][at.clone()]);
+    }
+    vectors
 }
 
 #[cfg(test)]

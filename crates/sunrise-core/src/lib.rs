@@ -56,3 +56,16 @@ pub mod word_weights;
 pub(crate) fn vectorised<R, F: FnOnce() -> R>(f: F) -> R {
     pulp::Arch::new().dispatch(f)
 }
+
+/// Runs an operation compiled for vectors of at most four numbers.
+///
+/// For rows of one number per class, which are padded to four: they rarely fill vectors of eight, and rows padded to
+/// eight would take more memory, while the time of these operations goes into cache misses.
+#[inline(always)]
+pub(crate) fn in_fours<W: pulp::WithSimd>(operation: W) -> W::Output {
+    match pulp::Arch::new() {
+        #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+        pulp::Arch::V4(simd) => pulp::Simd::vectorize(*simd, operation),
+        arch => arch.dispatch(operation),
+    }
+}

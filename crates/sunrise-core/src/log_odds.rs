@@ -23,7 +23,7 @@ pub(crate) const TILE: usize = 32;
 
 impl ClassCounts<'_> {
     pub(crate) fn columns(&self) -> Result<usize, Fault> {
-        if self.classes == 0 || self.x.len() % self.classes != 0 {
+        if self.classes == 0 || !self.x.len().is_multiple_of(self.classes) {
             return Err(Fault::shape("the counts do not have one row for each class"));
         }
         afford(self.x.len() / self.classes + 1, self.classes.div_ceil(GROUP) * GROUP)?;

@@ -8,12 +8,12 @@ use crate::cells::Cell;
 use crate::csr::{Csr, Index};
 use crate::fault::{afford, cells, Fault};
 use crate::gather::{self, GROUP};
+use crate::in_fours;
 use crate::log_odds::{tiled, ClassCounts, Tile, TILE};
 use crate::log_rest::{log_rest, middle_series, small_series, tiny_series, MIDDLE, SMALL, TINY};
 use crate::logarithm::ln_1p;
 use crate::parallel::{pieces, run};
 use crate::rows::Rows;
-use crate::vectorised;
 
 /// Largest share of a sum that counts as rounding residue.
 const DUST: f64 = 1.0 / (1_u64 << 46) as f64;
@@ -65,7 +65,7 @@ pub fn left_out_scores<T: Cell, I: Index>(
         .map(|piece| order.by_ref().take(piece.len()).collect())
         .collect();
     let done = run(threads, tasks, |piece| {
-        vectorised(
+        in_fours(
             #[inline(always)]
             || {
                 let mut row = Row::new(scorer.width);

@@ -37,6 +37,7 @@ impl WithSimd for Distances<'_> {
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) -> Self::Output {
         match S::F64_LANES {
+            8 => self.by_vectors::<S, 2>(simd),
             4 => self.by_vectors::<S, 4>(simd),
             2 => self.by_vectors::<S, 8>(simd),
             _ => self.by_vectors::<S, BESIDE>(simd),

@@ -8,9 +8,9 @@
 //! This file is long because the search and its vector operations are useless without each other.
 
 use crate::fault::{afford, cells, Fault};
+use crate::in_fours;
 use crate::normalise::exp_of_negative;
 use crate::parallel::{pieces, run};
-use crate::vectorised;
 
 /// Documents by word counts (CSR), and the same words by documents.
 struct Sparse {
@@ -116,7 +116,7 @@ impl<'a> Problem<'a> {
         let mut out = vec![0.0; (matrix.starts.len() - 1) * self.stride];
         let tasks = cut(&mut out, matrix.starts.len() - 1, self.stride);
         run(self.threads, tasks, |(piece, out)| {
-            vectorised(
+            in_fours(
                 #[inline(always)]
                 || match self.stride / LANES {
                     0 => singles(matrix, piece.start, table, out),
@@ -150,7 +150,7 @@ impl<'a> Problem<'a> {
         };
         let tasks: Vec<_> = pieces(n, 64, 64).into_iter().zip(parts).collect();
         let sums = run(self.threads, tasks, |(piece, out)| {
-            vectorised(
+            in_fours(
                 #[inline(always)]
                 || {
                     let mut sum = Along::default();
@@ -322,7 +322,7 @@ fn dots(threads: usize, some: &[&Span], all: &[&Span]) -> Vec<f64> {
     let length = all.first().map_or(0, |v| v.a.len());
     let blocks: Vec<_> = crate::parallel::blocks(0..length, BLOCK).collect();
     let sums = run(threads, blocks, |block| {
-        vectorised(
+        in_fours(
             #[inline(always)]
             || {
                 let pairs = some.iter().flat_map(|u| all.iter().map(move |v| (u, v)));
@@ -343,7 +343,7 @@ fn combined(threads: usize, vectors: &[&Span], coefficients: &[f64]) -> Span {
     let (mut a, mut scores) = (vec![0.0; length], vec![0.0; length]);
     let tasks: Vec<_> = a.chunks_mut(BLOCK).zip(scores.chunks_mut(BLOCK)).enumerate().collect();
     run(threads, tasks, |(k, (a, scores))| {
-        vectorised(
+        in_fours(
             #[inline(always)]
             || {
                 for (v, &c) in vectors.iter().zip(coefficients) {

@@ -14,7 +14,7 @@ use sunrise_core::fault::Fault;
 /// Refuses unaligned memory and strides that are not multiples of a cell; the callers copy these arrays first.
 pub fn check_layout<T: Element, D: Dimension>(array: &Bound<'_, PyArray<T, D>>) -> PyResult<()> {
     let size = size_of::<T>() as isize;
-    let aligned = array.data() as usize % align_of::<T>() == 0;
+    let aligned = (array.data() as usize).is_multiple_of(align_of::<T>());
     if !aligned || array.strides().iter().any(|stride| stride % size != 0) {
         return Err(PyValueError::new_err("the array is not aligned to its cells"));
     }

@@ -4,7 +4,8 @@
 //! density of a class is a polynomial of degree 7, whose error is bounded in [`super::polynomials`].
 
 use super::polynomials::{intervals, Workspace, FLAT};
-use pulp::{as_arrays, as_arrays_mut, Arch, Simd, WithSimd};
+use crate::in_fours;
+use pulp::{as_arrays, as_arrays_mut, Simd, WithSimd};
 
 /// Coefficients of a polynomial.
 pub(super) const TERMS: usize = 8;
@@ -205,7 +206,7 @@ impl Curve {
         // The first interval, that of rows without a polynomial, has zeros.
         if self.group == 2 && classes == 2 {
             let ((terms, _), (scores, _)) = (as_arrays(&self.coefficients), as_arrays_mut(scores));
-            return Arch::new().dispatch(AddPairs { terms, at: &at, arguments: &arguments, weight, scores });
+            return in_fours(AddPairs { terms, at: &at, arguments: &arguments, weight, scores });
         }
         for ((scores, &at), &s) in scores.chunks_exact_mut(classes).zip(&at).zip(&arguments) {
             self.groups(&Place { first: at as usize * self.each, s }, |class, logs| {
