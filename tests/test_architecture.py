@@ -37,7 +37,7 @@ ORDER = {
     "zero_inflated_poisson complement odds dirichlet_multinomial correlated together joint text",
     "model": "settings choice given_families interaction schema word_weights calibration_weights class_prior "
     "accumulate record fitted compression suppression encode_rows score",
-    "inference": "quality scores left_out_blocks leave_one_out held_out few_values folds optimise score_blocks "
+    "inference": "quality scores left_out_blocks leave_one_out held_out few_values folds optimise penalty score_blocks "
     "column_weights "
     "temperature calibration word_weights word_choice em_report em decisions word_evidence block_evidence "
     "evidence_sd comparison "

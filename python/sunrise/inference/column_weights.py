@@ -17,6 +17,7 @@ from sunrise import _native, engines
 from sunrise._common.arrays import Codes, Floats, Mask, Positions
 from sunrise.inference.leave_one_out import LeaveOneOut
 from sunrise.inference.optimise import MAX_NEWTON_VARIABLES, Curvature, minimise
+from sunrise.inference.penalty import QuadraticPenalty
 from sunrise.inference.score_blocks import (
     column_groups,
     column_scores,
@@ -174,8 +175,8 @@ class ColumnWeights:
 
         def objective(v: Floats) -> tuple[float, Floats]:
             value, of_weights, of_offsets = engine.loss(*self._data, v[:n], v[n:], self.n_threads)
-            gradient = np.concatenate([of_weights, of_offsets]) + penalty.slope + penalty.hessian @ v
-            return value + float(penalty.slope @ v + 0.5 * v @ penalty.hessian @ v), gradient
+            of_penalty, slope = penalty.at(v)
+            return value + of_penalty, np.concatenate([of_weights, of_offsets]) + slope
 
         def of_few(v: Floats) -> Floats:
             self._last_curvature[:] = [self._curvature(v, step)]
@@ -299,20 +300,20 @@ class ColumnWeights:
         def objective(u: Floats) -> tuple[float, Floats]:
             step = u - v
             bend = loss.curvature @ step
-            of_penalty = penalty.hessian @ u
-            value = loss.slope @ step + 0.5 * step @ bend
-            value += (penalty.slope @ u + 0.5 * u @ of_penalty) / share
-            return float(value), loss.slope + bend + (penalty.slope + of_penalty) / share
+            of_penalty, slope = penalty.at(u)
+            value = loss.slope @ step + 0.5 * step @ bend + of_penalty / share
+            return float(value), loss.slope + bend + slope / share
 
         return minimise(objective, Curvature(lambda _: hessian), np.clip(v, *bounds), bounds, ROUGH_TOLERANCE)
 
-    def _penalty(self, strengths: Strengths) -> _Penalty:
+    def _penalty(self, strengths: Strengths) -> QuadraticPenalty:
         n_pairs, n_classes, n = self.n_interactions, len(self.has_offset), float(self.weight.sum())
         n_columns, (spread, mean, zero) = self.n_weights - n_pairs, strengths
         factors = [spread + zero, PULL + zero, OFFSET_PENALTY]
-        hessian = np.diag(np.repeat(factors, [n_columns, n_pairs, n_classes]) * 2.0 / n)
-        hessian[:n_columns, :n_columns] += 2.0 * (mean - spread) / (max(n_columns, 1) * n)
-        return _Penalty(hessian, np.repeat([-2.0 * mean / n, 0.0], [n_columns, n_pairs + n_classes]))
+        own = np.repeat(factors, [n_columns, n_pairs, n_classes]) * 2.0 / n
+        return QuadraticPenalty(
+            own, n_columns, 2.0 * (mean - spread) / (max(n_columns, 1) * n), -2.0 * mean / n
+        )
 
     def calibration(self, rows: LeaveOneOut, v: Floats, strengths: Strengths) -> Calibration:
         """Return the calibration with these parameters."""
@@ -388,10 +389,3 @@ class SlowWithoutParts:
     def parameters(self, k: int) -> list[Floats]:
         """Return the parameters without each part."""
         return self.of_any_strengths
-
-
-class _Penalty(NamedTuple):
-    """The quadratic penalty slope v + 1/2 v' hessian v."""
-
-    hessian: Floats
-    slope: Floats

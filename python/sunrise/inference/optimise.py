@@ -141,9 +141,10 @@ def _corrected(hessian: Floats, step: Floats, bend: Floats) -> Floats:
     curvature, promised_curvature = float(step @ bend), float(step @ promised)
     if not curvature > 1e-3 * promised_curvature > 0.0:
         return hessian
-    return np.asarray(
-        hessian + np.outer(bend, bend / curvature) - np.outer(promised, promised / promised_curvature)
-    )
+    corrected = np.outer(bend, bend / curvature)
+    corrected += hessian
+    corrected -= np.outer(promised, promised / promised_curvature)
+    return corrected
 
 
 def _lbfgs(

@@ -7,8 +7,9 @@ from dataclasses import replace
 from typing import Any
 
 from sunrise._common.warnings import NoColumnsWarning, alert
+from sunrise.data.column import Column
 from sunrise.data.frame import Frame
-from sunrise.data.types import type_of
+from sunrise.data.types import ColumnType, type_of
 from sunrise.families.base import FAMILIES
 from sunrise.model.accumulate import RowAccumulator
 from sunrise.model.choice import BY_USER, Choice
@@ -24,8 +25,8 @@ def choose_families(
 ) -> tuple[list[Choice], dict[int, Any]]:
     """The choice of every column, and statistics of columns that choosing has computed, by position.
 
-    If the table is a part of the rows, `of_all_rows` are the choices by all rows: choices by type are taken over, and
-    scores are compared only for families that may win.
+    If the table is a part of the rows, `of_all_rows` are the choices by all rows: types and choices by type are taken
+    over, and scores are compared only for families that may win.
     """
     given = given_choices(settings.families, table.names)
     used = [j for j, choice in enumerate(given) if choice is None or choice.family is not None]
@@ -54,10 +55,15 @@ def choose_families(
     for j, column in columns.items():
         own_choice: Any = choices[j]
         asleep = own_choice.family is None and own_choice.is_uninformed  # constant or empty: it may wake up
-        own = None if column.source is None else type_of(column.source)
+        own = of_all_rows[j].type if of_all_rows else _type(column)
         choices[j] = replace(own_choice, kind=column.kind, declared=column.declared, asleep=asleep, type=own)
     every = [columns.get(j) for j in range(len(given))]
     return accumulator.learn(every, [choices[j] for j in range(len(given))]), ready  # type: ignore[misc,arg-type]
+
+
+def _type(column: Column) -> ColumnType | None:
+    """Return the type of a column for drawn rows; None if its values do not come from a table."""
+    return None if column.source is None else type_of(column.source)
 
 
 def warn_without_columns(schema: Schema, n_rows: int) -> None:

@@ -2,8 +2,9 @@
 
 A candidate is judged by the log loss of at most 4,000 documents. With weights of words, n-grams are judged by the folds
 that choose these weights (`inference/word_choice.py`). Other settings are judged by leave-one-out scores, calibrated by
-a temperature. The default is the first candidate. Another one replaces it only if it is better by half a standard
-error, so that noise keeps the default.
+a temperature. The default is the first candidate. Of the n-grams, the least loss decides: nothing speaks for short
+n-grams but their cost. Another setting replaces its default only if it is better by half a standard error, so that
+noise keeps the default.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from sunrise.inference.temperature import Temperature
 
 #: Most documents that are scored.
 MOST_SCORED = 4000
-#: Standard errors by which a later candidate must be better than the best so far.
+#: Standard errors by which a later candidate must be better than the best so far; for n-grams 0.
 CLEARLY = 0.5
 #: Candidates for each setting; the first is the default. N-grams of characters have their own.
 CANDIDATES: dict[str, tuple[Any, ...]] = {
@@ -50,20 +51,22 @@ def choose_settings(
     chosen = {name: candidates[name][0] for name in wanted}
     least: Floats | None = None
     for name in wanted:
+        is_range = name == "ngram_range"
         for value in candidates[name]:
             if least is not None and value == chosen[name]:
                 continue
             loss = losses_of({**chosen, name: value})
-            if least is None or _is_better(loss, least):
+            if least is None or _is_better(loss, least, 0.0 if is_range else CLEARLY):
                 chosen[name], least = value, loss
-            elif name == "ngram_range":
+            elif is_range:
                 break
     return chosen
 
 
-def _is_better(new: Floats, old: Floats) -> bool:
+def _is_better(new: Floats, old: Floats, n_errors: float) -> bool:
+    """True if losses are lower than others by more than `n_errors` standard errors."""
     gain = old - new
-    return bool(gain.mean() > CLEARLY * gain.std() / np.sqrt(len(gain)))
+    return bool(gain.mean() > n_errors * gain.std() / np.sqrt(len(gain)))
 
 
 def calibrated_losses(rows: LeaveOneOut) -> Floats:
