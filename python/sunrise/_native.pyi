@@ -407,12 +407,13 @@ def move_word_columns(
 def count_documents(
     rows: Cells, y: Codes, w: Floats | None, classes: int, documents: Integers, sums: Floats, threads: int
 ) -> None: ...
-def log_odds(x: Floats, alpha: float, out: Floats, threads: int) -> None: ...
+def log_odds(x: Floats, factors: Floats, alpha: float, out: Floats, threads: int) -> None: ...
 def log_odds_left_out(
     rows: Cells,
     y: Codes,
     w: Floats | None,
     x: Floats,
+    factors: Floats,
     alpha: float,
     log_odds: Floats,
     out: Floats,
@@ -423,6 +424,7 @@ def log_odds_left_out_bands(
     y: Codes,
     w: Floats | None,
     x: Floats,
+    factors: Floats,
     alpha: float,
     log_odds: Floats,
     of_column: NDArray[np.uint8],

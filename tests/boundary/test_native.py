@@ -283,10 +283,13 @@ CALLS = {
         lambda: [CSR, Y, W, CLASSES, np.zeros((CLASSES, 4), np.int64), np.zeros((CLASSES, 4)), 2],
     ),
     "hash_texts": (_native.hash_texts, lambda: [["a", b"b", None, "\ud800é"], 7, 2]),
-    "log_odds": (written(_native.log_odds, 2), lambda: [WEIGHTS + 1, 0.5, np.zeros((COLUMNS, 4)), 2]),
+    "log_odds": (
+        written(_native.log_odds, 3),
+        lambda: [WEIGHTS + 1, np.ones(COLUMNS), 0.5, np.zeros((COLUMNS, 4)), 2],
+    ),
     "log_odds_left_out_sparse": (
         _native.log_odds_left_out,
-        lambda: [CSR, Y, W, WEIGHTS + 9, 0.5, PADDED, np.zeros((COLUMNS + 1, 8)), 2],
+        lambda: [CSR, Y, W, WEIGHTS + 9, np.ones(COLUMNS), 0.5, PADDED, np.zeros((COLUMNS + 1, 8)), 2],
     ),
     "log_odds_left_out_bands": (
         _native.log_odds_left_out_bands,
@@ -295,6 +298,7 @@ CALLS = {
             Y,
             W,
             WEIGHTS + 9,
+            np.ones(COLUMNS),
             0.5,
             PADDED,
             np.zeros(COLUMNS, np.uint8),

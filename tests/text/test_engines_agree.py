@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from sunrise.data.blocks import SparseBlock
 from sunrise.engines import array, native
+from sunrise.statistics.sums import Product
 
 
 @pytest.fixture
@@ -57,6 +58,36 @@ def test_lengths_of_known_words(rng, squared, power, threads):
     known, whole = rng.random(block.shape[1]) < 0.7, rng.random(block.shape[0]) < 0.1
     found = native.stretch(block, known, whole, squared, power, threads)
     np.testing.assert_allclose(found, array.stretch(block, known, whole, squared, power, threads), rtol=1e-13)
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_cells_times_the_factors_of_their_words(rng, threads):
+    block, factors = documents(rng), rng.random(90)
+    expected = block.data * factors[block.indices]
+    for engine in (native, array):
+        np.testing.assert_array_equal(engine.weigh(block, factors, threads), expected)
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("n_classes", [1, 2, 5])
+@pytest.mark.parametrize("threads", [1, 3])
+def test_log_odds_of_counts_with_factors(rng, n_classes, threads, order):
+    block, factors = documents(rng), 2.0 ** rng.integers(-3, 3, 90)  # their products have no rounding errors
+    y, w = rng.integers(0, n_classes, 400).astype(np.int32), np.where(rng.random(400) < 0.1, 0.0, 1.5)
+    sums = np.stack([(block.numbers() * w[:, None])[y == c].sum(axis=0) for c in range(n_classes)])
+    # The first column of the statistics of words is for all documents, so there are gaps between the rows.
+    table = np.asarray(np.pad(sums / factors, ((0, 0), (1, 0))), order=order)[:, 1:]
+    counts, whole = Product(table, factors), Product(sums, np.ones(90))
+    log_odds = native.odds(counts, 0.2)
+    np.testing.assert_array_equal(log_odds, native.odds(whole, 0.2))
+    np.testing.assert_allclose(log_odds, array.odds(counts, 0.2), rtol=1e-11, atol=1e-12)
+    bands = rng.integers(0, 3, 90).astype(np.uint8)
+    rest = counts, 0.2, log_odds
+    for found, expected in (
+        (engine.odds_left_out(block, y, w, *rest, threads) for engine in (native, array)),
+        (engine.odds_left_out_bands(block, y, w, *rest, bands, 2, threads) for engine in (native, array)),
+    ):
+        np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
 
 
 @pytest.mark.parametrize("threads", [1, 3])

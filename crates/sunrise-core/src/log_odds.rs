@@ -1,7 +1,7 @@
 //! Log odds: the log ratio of the share of a column in a class to its share in all other classes together.
 
 use crate::fault::{afford, Fault};
-use crate::gather::{self, GROUP};
+use crate::gather;
 use crate::lanes::{sum_of, LANES};
 use crate::logarithm::ln;
 use crate::parallel::run;
@@ -10,10 +10,10 @@ use crate::vectorised;
 /// Counts of every class and column, with their smoothing.
 #[derive(Clone, Copy, Debug)]
 pub struct ClassCounts<'a> {
-    /// Classes x columns.
-    pub x: &'a [f64],
-    #[allow(missing_docs)]
-    pub classes: usize,
+    /// For each class the counts of the columns, still to be multiplied by the factors of the columns.
+    pub x: &'a [&'a [f64]],
+    /// One for each column. A product of the whole table would take longer than to multiply what is read.
+    pub factors: &'a [f64],
     /// Added to every count, more than 0.
     pub alpha: f64,
 }
@@ -23,24 +23,30 @@ pub(crate) const TILE: usize = 32;
 
 impl ClassCounts<'_> {
     pub(crate) fn columns(&self) -> Result<usize, Fault> {
-        if self.classes == 0 || !self.x.len().is_multiple_of(self.classes) {
-            return Err(Fault::shape("the counts do not have one row for each class"));
+        let columns = self.factors.len();
+        if self.x.is_empty() || self.x.iter().any(|row| row.len() != columns) {
+            return Err(Fault::shape(
+                "the counts do not have one row for each class, and one factor for each column",
+            ));
         }
-        afford(self.x.len() / self.classes + 1, self.classes.div_ceil(GROUP) * GROUP)?;
-        Ok(self.x.len() / self.classes)
+        afford(columns + 1, gather::stride(self.classes()))?;
+        Ok(columns)
+    }
+
+    pub(crate) fn classes(&self) -> usize {
+        self.x.len()
     }
 
     /// The smoothed sum of the counts of every class, and of all other classes.
     pub(crate) fn totals(&self, columns: usize, threads: usize) -> (Vec<f64>, Vec<f64>) {
         let smooth = self.alpha * columns as f64;
-        let classes: Vec<&[f64]> = self.x.chunks_exact(columns.max(1)).collect();
-        let own: Vec<f64> = run(threads, classes, |row| {
+        let own: Vec<f64> = run(threads, self.x.to_vec(), |row| {
             vectorised(
                 #[inline(always)]
-                || sum_of::<LANES, 1>([row], |[x]| x),
+                || sum_of::<LANES, 2>([row, self.factors], |[x, f]| x * f),
             )
         });
-        let mut rest = vec![0.0; self.classes];
+        let mut rest = vec![0.0; self.classes()];
         others(&own, &mut rest);
         let smoothed = |sums: Vec<f64>| sums.into_iter().map(|sum| sum + smooth).collect();
         (smoothed(own), smoothed(rest))
@@ -111,7 +117,7 @@ pub(crate) fn tiled(
             #[inline(always)]
             || {
                 let zeros = [0.0; TILE];
-                let (mut own, mut rest) = (vec![zeros; counts.classes], vec![zeros; counts.classes]);
+                let (mut own, mut rest) = (vec![zeros; counts.classes()], vec![zeros; counts.classes()]);
                 let mut filled = vec![zeros; stride];
                 for (n, to) in part.chunks_mut(TILE * stride).enumerate() {
                     let first = (k * 64 + n) * TILE;
@@ -119,8 +125,10 @@ pub(crate) fn tiled(
                     if !(first..first + width).any(&wanted) {
                         continue;
                     }
-                    for (row, own) in counts.x.chunks_exact(columns).zip(&mut own) {
-                        own[..width].copy_from_slice(&row[first..first + width]);
+                    let factors = &counts.factors[first..first + width];
+                    for (row, own) in counts.x.iter().zip(&mut own) {
+                        let cells = row[first..first + width].iter().zip(factors);
+                        own.iter_mut().zip(cells).for_each(|(to, (x, f))| *to = x * f);
                     }
                     others_of_tile(&own, &mut rest);
                     fill(Tile { own: &own, rest: &rest }, &mut filled);
@@ -142,10 +150,10 @@ pub(crate) fn tiled(
 pub fn log_odds(counts: ClassCounts, out: &mut [f64], threads: usize) -> Result<(), Fault> {
     let columns = counts.columns()?;
     let (total, rest_total) = counts.totals(columns, threads);
-    let (alone, alpha) = (counts.classes == 1, counts.alpha);
+    let (alone, alpha) = (counts.classes() == 1, counts.alpha);
     let scale: Vec<f64> =
         total.iter().zip(&rest_total).map(|(own, rest)| if alone { 1.0 / own } else { rest / own }).collect();
-    let stride = gather::stride(counts.classes);
+    let stride = gather::stride(counts.classes());
     tiled(
         counts,
         columns,

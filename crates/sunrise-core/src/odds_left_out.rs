@@ -50,10 +50,10 @@ pub fn left_out_scores<T: Cell, I: Index>(
     }
     let subtracts = (0..x.rows()).any(|r| rows.class(r).is_some());
     let scorer = Scorer::new(counts, odds, bands, columns, subtracts, out, threads)?;
-    if columns != x.columns() || rows.classes != counts.classes || odds.len() != columns * scorer.width {
+    if columns != x.columns() || rows.classes != counts.classes() || odds.len() != columns * scorer.width {
         return Err(Fault::shape("the rows do not have the columns and classes of the counts"));
     }
-    let width = cells(counts.classes, bands.map_or(1, |bands| bands.count))?;
+    let width = cells(counts.classes(), bands.map_or(1, |bands| bands.count))?;
     afford(x.rows(), width)?;
     let mut scores = vec![0.0; cells(x.rows(), width)?];
     // Rows of one class one after the other: the counts of one class fit into the cache.
@@ -140,7 +140,7 @@ impl<'a> Scorer<'a> {
         threads: usize,
     ) -> Result<Self, Fault> {
         let (total, rest_total) = counts.totals(columns, threads);
-        let width = gather::stride(counts.classes);
+        let width = gather::stride(counts.classes());
         let stride = width + GROUP;
         // Rows that begin on a cache line touch the fewest of them.
         let start = out.as_ptr().align_offset(64);
@@ -161,6 +161,13 @@ impl<'a> Scorer<'a> {
             |tile, to| fill_others(tile, counts.alpha, width, to),
         )?;
         Ok(Scorer { counts, columns, odds, bands, table, width, stride, total, rest_total })
+    }
+
+    /// The counts of a class by column.
+    #[inline(always)]
+    fn own(&self, y: usize) -> impl Fn(usize) -> f64 + use<'a> {
+        let (mine, factors) = (&self.counts.x[y][..self.columns], &self.counts.factors[..self.columns]);
+        move |column| mine[column] * factors[column]
     }
 
     /// Writes the changes of the log totals without a row of class y that has this mass.
@@ -194,13 +201,13 @@ impl<'a> Scorer<'a> {
         };
         self.split(bands, picks, false, parts);
         let mut enough = true;
-        for (part, score) in parts.iter().zip(score.chunks_exact_mut(self.counts.classes)) {
+        for (part, score) in parts.iter().zip(score.chunks_exact_mut(self.counts.classes())) {
             if !part.is_empty() {
                 enough &= self.score_without(part.iter().copied(), y, w, row, score);
             }
         }
-        let mine = &self.counts.x[y * self.columns..];
-        enough &= parts[bands.count].iter().all(|&(j, a)| mine[j] - w * a >= -1e-9 * mine[j]);
+        let mine = self.own(y);
+        enough &= parts[bands.count].iter().all(|&(j, a)| mine(j) - w * a >= -1e-9 * mine(j));
         if !enough {
             score.fill(f64::INFINITY);
         }
@@ -238,7 +245,7 @@ impl<'a> Scorer<'a> {
             }
             Some(bands) => self.split(bands, picks, true, parts),
         }
-        for (part, score) in parts.iter().zip(score.chunks_exact_mut(self.counts.classes)) {
+        for (part, score) in parts.iter().zip(score.chunks_exact_mut(self.counts.classes())) {
             row.sums.fill(0.0);
             gather::add(self.odds, part.iter().copied(), &mut row.sums);
             score.copy_from_slice(&row.sums[..score.len()]);
@@ -257,7 +264,7 @@ impl<'a> Scorer<'a> {
         row: &mut Row,
         score: &mut [f64],
     ) -> bool {
-        let mine = &self.counts.x[y * self.columns..][..self.columns];
+        let mine = self.own(y);
         row.cells.iter_mut().for_each(Vec::clear);
         row.own.clear();
         let (mut touched, mut plain, mut length, mut enough) = (0, 0.0, 0.0, true);
@@ -272,7 +279,7 @@ impl<'a> Scorer<'a> {
             row.cells[series].push(Taken { column, a, taken });
             plain += a * self.odds[column * self.width + y];
             length += a;
-            let had = mine[column];
+            let had = mine(column);
             enough &= had - taken >= -1e-9 * had;
             // Rounding residue counts as 0.
             let left = if had - taken <= had * DUST { 0.0 } else { had - taken };
@@ -420,8 +427,12 @@ mod tests {
                 indptr.push(data.len() as i32);
             }
             let y: Vec<i32> = table.iter().map(|(_, c)| *c).collect();
-            let flat: Vec<f64> = x.iter().flatten().copied().collect();
-            let counts = ClassCounts { x: &flat, classes, alpha: 0.3 };
+            // What is given is the count over the factor of its column, all powers of 2.
+            let factors = [1.0, 2.0, 0.5, 4.0, 1.0, 0.25, 8.0];
+            let given: Vec<Vec<f64>> =
+                x.iter().map(|row| row.iter().zip(factors).map(|(x, f)| x / f).collect()).collect();
+            let given: Vec<&[f64]> = given.iter().map(Vec::as_slice).collect();
+            let counts = ClassCounts { x: &given, factors: &factors, alpha: 0.3 };
             let csr = Csr::new(&data, &indices, &indptr, 7).unwrap();
             let mut by_column = vec![f64::NAN; 7 * classes.div_ceil(GROUP) * GROUP];
             log_odds(counts, &mut by_column, threads).unwrap();
@@ -451,14 +462,15 @@ mod tests {
     #[test]
     fn more_than_there_is_cannot_be_taken() {
         let csr = Csr::new(&[2.0], &[0_i32], &[0, 1], 2).unwrap();
-        let counts = ClassCounts { x: &[1.0, 0.0, 0.0, 1.0], classes: 2, alpha: 1.0 };
+        let counts = ClassCounts { x: &[&[1.0, 0.0], &[0.0, 1.0]], factors: &[1.0, 1.0], alpha: 1.0 };
         let mut table = [0.0; 8];
         log_odds(counts, &mut table, 1).unwrap();
         let found =
             left_out_scores(&csr, Rows::new(&[0], None, 2).unwrap(), counts, &table, None, &mut [0.0; 24], 1)
                 .unwrap();
         assert!(found.iter().all(|x| x.is_infinite()));
-        assert!(log_odds(ClassCounts { x: &[1.0], classes: 0, alpha: 1.0 }, &mut [], 1).is_err());
+        assert!(log_odds(ClassCounts { x: &[], factors: &[], alpha: 1.0 }, &mut [], 1).is_err());
+        assert!(log_odds(ClassCounts { factors: &[1.0], ..counts }, &mut table, 1).is_err());
         assert!(log_odds(counts, &mut [0.0; 7], 1).is_err());
     }
 }

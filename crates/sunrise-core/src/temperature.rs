@@ -5,12 +5,12 @@
 //! a time, and few classes do not leave its vectors half empty.
 
 use crate::fault::{self, Fault};
-use crate::in_fours;
 use crate::lanes::{sum_of, LANES};
 use crate::logarithm::ln_1p;
 use crate::loss::probable;
 use crate::normalise::exp_of_negative;
 use crate::parallel::{blocks, run};
+use crate::vectorised;
 use std::ops::Range;
 
 /// The rows that a temperature is fitted to.
@@ -195,7 +195,7 @@ pub fn loss(rows: TemperatureRows, at: Parameters, threads: usize) -> Result<Slo
     let (joint, classes) = (at.exponents.len(), at.offsets.len());
     let none = || Slopes { value: 0.0, scale: vec![0.0; 1 + 2 * joint], classes: vec![0.0; classes] };
     let parts = rows.tasks(at, threads, |task| {
-        in_fours(
+        vectorised(
             #[inline(always)]
             || {
                 let (mut sum, mut chunk) = (none(), Chunk::new(rows.blocks.len(), classes));
@@ -270,7 +270,7 @@ pub fn curvature(rows: TemperatureRows, at: Parameters, threads: usize) -> Resul
     let size = scale + classes;
     let square = fault::cells(size, size)?;
     let parts = rows.tasks(at, threads, |task| {
-        in_fours(
+        vectorised(
             #[inline(always)]
             || {
                 let mut sum = vec![0.0; square];
@@ -367,7 +367,7 @@ fn add_curvature(weight: &[f64], chunk: &mut Chunk, changes: &mut [f64], scale: 
 pub fn best_classes(rows: TemperatureRows, at: Parameters, threads: usize) -> Result<Vec<i32>, Fault> {
     rows.check(at)?;
     let parts = rows.tasks(at, threads, |task| {
-        in_fours(
+        vectorised(
             #[inline(always)]
             || {
                 let mut chunk = Chunk::new(rows.blocks.len(), at.offsets.len());

@@ -107,14 +107,19 @@ impl<'a> Problem<'a> {
         Ok(Problem { rows, by_row, by_word, width, stride, threads })
     }
 
-    /// The scores that the weights Z' a give the documents, documents x stride.
-    fn scores_of(&self, a: &[f32]) -> Vec<f32> {
-        self.product(&self.by_row, &self.product(&self.by_word, a))
+    /// Writes the weights Z' a, words x stride, and returns the scores that they give the documents, documents x stride.
+    ///
+    /// Every step needs other weights. In the same memory they take the system no time for new pages.
+    fn scores_of(&self, a: &[f32], weights: &mut [f32]) -> Vec<f32> {
+        self.product(&self.by_word, a, weights);
+        let mut scores = vec![0.0; a.len()];
+        self.product(&self.by_row, weights, &mut scores);
+        scores
     }
 
-    fn product(&self, matrix: &Sparse, table: &[f32]) -> Vec<f32> {
-        let mut out = vec![0.0; (matrix.starts.len() - 1) * self.stride];
-        let tasks = cut(&mut out, matrix.starts.len() - 1, self.stride);
+    /// Writes the product of a matrix and a table to `out`.
+    fn product(&self, matrix: &Sparse, table: &[f32], out: &mut [f32]) {
+        let tasks = cut(out, matrix.starts.len() - 1, self.stride);
         run(self.threads, tasks, |(piece, out)| {
             in_fours(
                 #[inline(always)]
@@ -128,7 +133,6 @@ impl<'a> Problem<'a> {
                 },
             )
         });
-        out
     }
 
     /// The loss at scores + step * direction, without the penalty; with `residual`, also its gradient by the scores.
@@ -268,6 +272,7 @@ fn groups<const W: usize>(matrix: &Sparse, first: usize, table: &[f32], out: &mu
 fn wide_groups(matrix: &Sparse, first: usize, table: &[f32], out: &mut [f32], width: usize) {
     for (k, to) in out.chunks_exact_mut(width).enumerate() {
         let range = matrix.starts[first + k]..matrix.starts[first + k + 1];
+        to.fill(0.0);
         for (&j, &x) in matrix.at[range.clone()].iter().zip(&matrix.x[range]) {
             let from = &table[j as usize * width..][..width];
             to.iter_mut().zip(from).for_each(|(sum, v)| *sum += x * v);
@@ -440,11 +445,12 @@ pub fn fit(rows: WordRows, limits: Limits, a: &mut [f32], threads: usize) -> Res
     for (to, from) in start.chunks_exact_mut(stride).zip(a.chunks_exact(width)) {
         to[..width].copy_from_slice(from);
     }
-    let (found, loss) = descend(&problem, limits, start);
+    let mut v = vec![0.0; cells(rows.words, stride)?];
+    let (found, loss) = descend(&problem, limits, start, &mut v);
     for (to, from) in a.chunks_exact_mut(width).zip(found.chunks_exact(stride)) {
         to.copy_from_slice(&from[..width]);
     }
-    let v = problem.product(&problem.by_word, &found);
+    problem.product(&problem.by_word, &found, &mut v);
     if stride == width {
         return Ok((v, loss));
     }
@@ -455,18 +461,19 @@ pub fn fit(rows: WordRows, limits: Limits, a: &mut [f32], threads: usize) -> Res
     Ok((packed, loss))
 }
 
-/// Returns the coefficients of the best weights, and their loss.
-fn descend(problem: &Problem, limits: Limits, start: Vec<f32>) -> (Vec<f32>, f64) {
+/// Returns the coefficients of the best weights, and their loss; `weights` is scratch memory, words x stride.
+fn descend(problem: &Problem, limits: Limits, start: Vec<f32>, weights: &mut [f32]) -> (Vec<f32>, f64) {
     let (n, threads) = (start.len(), problem.threads);
     let (penalty, zeros) = (limits.penalty, vec![0.0; n]);
     let first = problem.along(&zeros, &zeros, 0.0, None).loss;
-    let scores = if start.iter().any(|&x| x != 0.0) { problem.scores_of(&start) } else { zeros.clone() };
+    let scores =
+        if start.iter().any(|&x| x != 0.0) { problem.scores_of(&start, weights) } else { zeros.clone() };
     let mut v = Span { a: start, scores };
     let mut residual = vec![0.0; n];
     let mut squares = dots(threads, &[&v], &[&v])[0];
     let mut loss = problem.along(&v.scores, &zeros, 0.0, Some(&mut residual)).loss + 0.5 * penalty * squares;
-    let gradient_of = |residual: &[f32], v: &Span| {
-        let of_loss = Span { a: residual.to_vec(), scores: problem.scores_of(residual) };
+    let mut gradient_of = |residual: &[f32], v: &Span| {
+        let of_loss = Span { a: residual.to_vec(), scores: problem.scores_of(residual, weights) };
         combined(threads, &[&of_loss, v], &[1.0, penalty])
     };
     let mut gradient = gradient_of(&residual, &v);

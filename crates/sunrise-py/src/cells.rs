@@ -36,6 +36,13 @@ pub fn slice<'a, T: Element, D: Dimension>(array: &'a PyReadonlyArray<'_, T, D>)
     array.as_slice().map_err(|_| PyValueError::new_err("the array is not contiguous"))
 }
 
+/// The rows of an array as slices; there may be gaps between rows, but not between the cells of a row.
+pub fn slices<'a, T: Element>(array: &'a PyReadonlyArray<'_, T, Ix2>) -> PyResult<Vec<&'a [T]>> {
+    check_layout(array)?;
+    let gaps = || PyValueError::new_err("the cells of a row do not lie one after the other");
+    array.as_array().into_outer_iter().map(|row| row.to_slice().ok_or_else(gaps)).collect()
+}
+
 /// An array in C order as a slice that results are written to.
 pub fn slice_mut<'a, T: Element, D: Dimension>(
     array: &'a mut PyReadwriteArray<'_, T, D>,

@@ -1,8 +1,8 @@
 //! Log odds of columns between each class and all others, and counts of documents.
 
-use crate::cells::{dispatch, slice, slice_mut, Cells};
+use crate::cells::{dispatch, slice, slice_mut, slices, Cells};
 use crate::{raise, Floats};
-use numpy::{IntoPyArray, PyReadonlyArray1, PyReadonlyArray2, PyReadwriteArray2, PyUntypedArrayMethods};
+use numpy::{IntoPyArray, PyReadonlyArray1, PyReadonlyArray2, PyReadwriteArray2};
 use pyo3::prelude::*;
 use sunrise_core::cells::Reading;
 use sunrise_core::fault::Fault;
@@ -11,26 +11,25 @@ use sunrise_core::odds_left_out::{left_out_scores, Bands};
 use sunrise_core::rows::Rows;
 use sunrise_core::text::documents::documents as count_documents_of;
 
-fn counts<'a>(x: &'a PyReadonlyArray2<'_, f64>, alpha: f64) -> PyResult<ClassCounts<'a>> {
-    Ok(ClassCounts { x: slice(x)?, classes: x.shape()[0], alpha })
-}
-
 fn dense() -> Fault {
     Fault::shape("these rows are not sparse")
 }
 
 /// Writes the log odds of every column and class to `out`, columns x classes, the classes padded to whole groups.
 ///
-/// Log odds are the log ratio of the share of a column in a class to its share in all other classes together.
+/// Log odds are the log ratio of the share of a column in a class to its share in all other classes together. Counts
+/// are multiplied by the factors of their columns first.
 #[pyfunction]
 pub fn log_odds<'py>(
     py: Python<'py>,
     x: PyReadonlyArray2<'py, f64>,
+    factors: PyReadonlyArray1<'py, f64>,
     alpha: f64,
     mut out: PyReadwriteArray2<'py, f64>,
     threads: usize,
 ) -> PyResult<()> {
-    let (counts, out) = (counts(&x, alpha)?, slice_mut(&mut out)?);
+    let (x, out) = (slices(&x)?, slice_mut(&mut out)?);
+    let counts = ClassCounts { x: &x, factors: slice(&factors)?, alpha };
     py.detach(|| core::log_odds(counts, out, threads)).map_err(raise)
 }
 
@@ -45,14 +44,16 @@ pub fn log_odds_left_out<'py>(
     y: PyReadonlyArray1<'py, i32>,
     w: Option<PyReadonlyArray1<'py, f64>>,
     x: PyReadonlyArray2<'py, f64>,
+    factors: PyReadonlyArray1<'py, f64>,
     alpha: f64,
     log_odds: PyReadonlyArray2<'py, f64>,
     mut out: PyReadwriteArray2<'py, f64>,
     threads: usize,
 ) -> PyResult<Floats<'py>> {
     let (y, w) = (slice(&y)?, w.as_ref().map(slice).transpose()?);
-    let counts = counts(&x, alpha)?;
-    let labelled = Rows::new(y, w, counts.classes).map_err(raise)?;
+    let x = slices(&x)?;
+    let counts = ClassCounts { x: &x, factors: slice(&factors)?, alpha };
+    let labelled = Rows::new(y, w, x.len()).map_err(raise)?;
     let log_odds = slice(&log_odds)?;
     let out = slice_mut(&mut out)?;
     let scores = dispatch!(&rows, Reading::REAL, py,
@@ -72,6 +73,7 @@ pub fn log_odds_left_out_bands<'py>(
     y: PyReadonlyArray1<'py, i32>,
     w: Option<PyReadonlyArray1<'py, f64>>,
     x: PyReadonlyArray2<'py, f64>,
+    factors: PyReadonlyArray1<'py, f64>,
     alpha: f64,
     log_odds: PyReadonlyArray2<'py, f64>,
     of_column: PyReadonlyArray1<'py, u8>,
@@ -80,8 +82,9 @@ pub fn log_odds_left_out_bands<'py>(
     threads: usize,
 ) -> PyResult<Floats<'py>> {
     let (y, w) = (slice(&y)?, w.as_ref().map(slice).transpose()?);
-    let counts = counts(&x, alpha)?;
-    let labelled = Rows::new(y, w, counts.classes).map_err(raise)?;
+    let x = slices(&x)?;
+    let counts = ClassCounts { x: &x, factors: slice(&factors)?, alpha };
+    let labelled = Rows::new(y, w, x.len()).map_err(raise)?;
     let (log_odds, of_column) = (slice(&log_odds)?, slice(&of_column)?);
     let bands = Some(Bands { of_column, count });
     let out = slice_mut(&mut out)?;

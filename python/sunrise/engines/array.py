@@ -25,6 +25,7 @@ from sunrise.engines.array_words import (
     odds_left_out,
     odds_left_out_bands,
     stretch,
+    weigh,
     word_weights,
 )
 from sunrise.forms.base import Form
@@ -53,6 +54,7 @@ __all__ = [
     "temperature_best",
     "temperature_curvature",
     "temperature_loss",
+    "weigh",
     "word_weights",
 ]
 

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from sunrise._common.arrays import Codes, Floats, Integers, Mask
 from sunrise.data.blocks import SparseBlock
 from sunrise.statistics.base import clear_residue, complement_sum
+from sunrise.statistics.sums import Product
 
 
 def membership(codes: Codes, weight: Floats | None, n_classes: int) -> Floats:
@@ -46,6 +47,11 @@ def stretch(
     return np.asarray(np.where(rest > 0, full / np.where(rest > 0, rest, 1.0), 1.0) ** power)
 
 
+def weigh(block: SparseBlock, factors: Floats, threads: int) -> Floats:
+    """Return the stored cells of documents, multiplied by the factors of their columns."""
+    return np.asarray(block.data * factors[block.indices])
+
+
 def move_columns(
     block: SparseBlock, place: Codes, of_word: Floats, of_document: Floats, threads: int
 ) -> SparseBlock:
@@ -61,28 +67,30 @@ def move_columns(
     return SparseBlock(data[keep].astype(np.float32), column[keep], indptr, shape)
 
 
-def odds(x: Floats, alpha: float) -> Floats:
+def odds(counts: Product, alpha: float) -> Floats:
     """Return log(smoothed share of a column in a class / share in all other classes), classes x columns."""
+    x = counts.numbers
     if x.shape[1] == 0:
         return np.zeros(x.shape)
 
-    def log_shares(counts: Floats) -> Floats:
-        return np.asarray(np.log(counts + alpha) - np.log((counts + alpha).sum(axis=1, keepdims=True)))
+    def log_shares(of: Floats) -> Floats:
+        return np.asarray(np.log(of + alpha) - np.log((of + alpha).sum(axis=1, keepdims=True)))
 
     return log_shares(x) - log_shares(complement_sum(x)) if len(x) > 1 else log_shares(x)
 
 
 def odds_left_out(
-    block: SparseBlock, y: Codes, w: Floats, x: Floats, alpha: float, log_odds: Floats, threads: int
+    block: SparseBlock, y: Codes, w: Floats, counts: Product, alpha: float, log_odds: Floats, threads: int
 ) -> Floats:
     """Return scores of rows by log odds after their own counts are subtracted, rows x classes; inf if never fitted."""
+    x = counts.numbers
     scores = np.asarray(block.matrix @ log_odds.T)
     for i in np.flatnonzero(w > 0):
         row = block.numbers(slice(i, i + 1))[0]
         remaining = x[y[i]] - w[i] * row
         without = x.copy()
         without[y[i]] = clear_residue(remaining, x[y[i]])
-        scores[i] = odds(without, alpha) @ row
+        scores[i] = odds(Product(without, np.ones(len(row))), alpha) @ row
         if (remaining < -1e-9 * x[y[i]]).any():
             scores[i] = np.inf
     return scores
@@ -92,7 +100,7 @@ def odds_left_out_bands(
     block: SparseBlock,
     y: Codes,
     w: Floats,
-    x: Floats,
+    counts: Product,
     alpha: float,
     log_odds: Floats,
     bands: NDArray[np.uint8],
@@ -103,6 +111,7 @@ def odds_left_out_bands(
 
     A column whose band is not below `n_bands` is subtracted, but not scored. Rows of weight 0 know all columns.
     """
+    x = counts.numbers
     scores = np.zeros((len(y), n_bands, len(x)))
     others, total, smooth = complement_sum(x), x.sum(axis=1), alpha * x.shape[1]
     total_of_others = complement_sum(total[:, None])[:, 0]

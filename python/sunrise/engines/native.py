@@ -23,6 +23,7 @@ from sunrise.engines.native_words import (
     odds_left_out,
     odds_left_out_bands,
     stretch,
+    weigh,
     word_weights,
 )
 from sunrise.engines.pieces import score_in_pieces
@@ -43,6 +44,7 @@ __all__ = [
     "odds_left_out",
     "odds_left_out_bands",
     "stretch",
+    "weigh",
     "word_weights",
 ]
 

@@ -10,6 +10,7 @@ from sunrise._common.arrays import Codes, Floats, Mask
 from sunrise._common.threads import threads as threads_for
 from sunrise.data.blocks import SparseBlock
 from sunrise.engines.native_weights import padded
+from sunrise.statistics.sums import Product
 from sunrise.statistics.terms import X
 
 
@@ -38,6 +39,14 @@ def stretch(
     return _native.stretch_counts(block.data, indices, indptr, known, whole, squared, power, threads)
 
 
+def weigh(block: SparseBlock, factors: Floats, threads: int) -> Floats:
+    """Return the stored cells of documents, multiplied by the factors of their columns."""
+    indptr, indices = block.indptr.astype(np.int64), block.indices.astype(np.int32, copy=False)
+    weighed = np.empty(len(block.data))
+    _native.scale_counts(block.data, indices, indptr, factors, "count", 0.0, None, weighed, threads)
+    return weighed
+
+
 def move_columns(
     block: SparseBlock, place: Codes, of_word: Floats, of_document: Floats, threads: int
 ) -> SparseBlock:
@@ -51,27 +60,34 @@ def move_columns(
     return SparseBlock(data, indices, indptr, (block.shape[0], int(place.max(initial=-1)) + 1))
 
 
-def odds(x: Floats, alpha: float) -> Floats:
+def _rows_in_order(counts: Product) -> Product:
+    """Return counts whose rows lie in memory without gaps between their cells; there may be gaps between the rows."""
+    table = counts.table
+    is_ready = table.size == 0 or table.strides[1] == table.itemsize
+    return counts if is_ready else counts._replace(table=np.ascontiguousarray(table))
+
+
+def odds(counts: Product, alpha: float) -> Floats:
     """Return log(smoothed share of a column in a class / share in all other classes), classes x columns.
 
     The array is in Fortran order.
     """
-    n_classes, n_columns = x.shape
+    (n_classes, n_columns), counts = counts.table.shape, _rows_in_order(counts)
     out = np.empty((n_columns, -(-n_classes // _native.GROUP) * _native.GROUP))
     if n_columns:
-        _native.log_odds(np.ascontiguousarray(x), alpha, out, threads_for(None, x.size))
+        _native.log_odds(*counts, alpha, out, threads_for(None, n_classes * n_columns))
     return out[:, :n_classes].T
 
 
 def odds_left_out(
-    block: SparseBlock, y: Codes, w: Floats, x: Floats, alpha: float, log_odds: Floats, threads: int
+    block: SparseBlock, y: Codes, w: Floats, counts: Product, alpha: float, log_odds: Floats, threads: int
 ) -> Floats:
     """Return scores of rows by log odds after their own counts are subtracted, rows x classes; inf if never fitted."""
     cells, table = block.native((X,)), log_odds.T
     if table.shape[1] % _native.GROUP or not table.flags.c_contiguous:
         table = padded(table)
     scratch = np.empty((len(table) + 1, table.shape[1] + _native.GROUP))
-    scores = _native.log_odds_left_out(cells, y, w, np.ascontiguousarray(x), alpha, table, scratch, threads)
+    scores = _native.log_odds_left_out(cells, y, w, *_rows_in_order(counts), alpha, table, scratch, threads)
     return scores.reshape(len(y), -1)
 
 
@@ -79,7 +95,7 @@ def odds_left_out_bands(
     block: SparseBlock,
     y: Codes,
     w: Floats,
-    x: Floats,
+    counts: Product,
     alpha: float,
     log_odds: Floats,
     bands: NDArray[np.uint8],
@@ -94,9 +110,8 @@ def odds_left_out_bands(
     if table.shape[1] % _native.GROUP or not table.flags.c_contiguous:
         table = padded(table)
     scratch = np.empty((len(table) + 1, table.shape[1] + _native.GROUP))
-    sums = np.ascontiguousarray(x)
     scores = _native.log_odds_left_out_bands(
-        cells, y, w, sums, alpha, table, bands, n_bands, scratch, threads
+        cells, y, w, *_rows_in_order(counts), alpha, table, bands, n_bands, scratch, threads
     )
     return scores.reshape(len(y), n_bands, -1)
 

@@ -7,7 +7,7 @@ remains: document frequencies, and so the IDF weights of words, still count the 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -91,28 +91,27 @@ class DocumentsLeftOut:
 
     def documents(self, block: SparseBlock, w: Floats, bands: bool = False) -> Documents:
         """Return training documents to leave out; one of weight 0 is not in the statistics and is not changed."""
-        known, is_new = self._is_used[block.indices], w == 0
-        if is_new.any():
-            known |= np.repeat(is_new, np.diff(block.indptr))
+        is_new = w == 0
         band = band_of(self.n_documents - 1) if bands else np.zeros(len(self.n_documents), np.uint8)
         return Documents(
             block.data,
             block.indices,
             block.indptr,
             block.shape,
-            known,
             self._stretch(block, self.n_documents > 1, is_new),
             np.where(self._is_used, band, NO_BAND).astype(np.uint8),
             N_BANDS if bands else 1,
+            is_new,
         )
 
     def new_documents(self, block: SparseBlock) -> Documents:
         """Return documents that are not in the statistics, over the same words; some words may be in no statistics."""
         used = ~np.isnan(self.family.weight_to_apply)
-        stretch = self._stretch(block, self.n_documents > 0, np.zeros(block.shape[0], bool))
+        nowhere = np.zeros(block.shape[0], bool)
+        stretch = self._stretch(block, self.n_documents > 0, nowhere)
         bands = np.where(used, band_of(self.n_documents), NO_BAND).astype(np.uint8)
         arrays = block.data, block.indices, block.indptr, block.shape
-        return Documents(*arrays, used[block.indices], stretch, bands, N_BANDS)
+        return Documents(*arrays, stretch, bands, N_BANDS, nowhere)
 
     def _weighted(self, documents: Documents) -> Documents:
         """Return the documents with weighted words, without the ignored words: the columns of `counts`."""
@@ -120,16 +119,17 @@ class DocumentsLeftOut:
         if (weight == 1.0).all():
             return documents
         use, d = ~np.isnan(weight), documents
-        data, indices, indptr, known = d.data * weight[d.indices], d.indices, d.indptr, d.known
+        n_threads = engines.threads(None, len(d.data))
+        data, indices, indptr = engines.current().weigh(d, weight, n_threads), d.indices, d.indptr
         if not use.all():
             keep = use[indices]
             position = np.cumsum(use) - 1
             ends = np.concatenate([[0], np.cumsum(keep)])[indptr]
-            data, known = data[keep], known[keep]
+            data = data[keep]
             indices = position[indices[keep]].astype(indices.dtype)
             indptr = ends.astype(indptr.dtype)
         shape = d.shape[0], int(use.sum())
-        return Documents(data, indices, indptr, shape, known, d.stretch, d.bands[use], d.n_bands)
+        return Documents(data, indices, indptr, shape, d.stretch, d.bands[use], d.n_bands, d.is_new)
 
     def _scores(self, block: SparseBlock, y: Codes, w: Floats, n_threads: int) -> Floats | None:
         """Return the scores of documents without themselves, rows x classes; see RowsLeftOut."""
@@ -168,8 +168,7 @@ class DocumentsLeftOut:
             return None if whole is None else whole[:, None, :]
         scores = []
         for band in range(documents.n_bands):
-            known = documents.known & (documents.bands[documents.indices] == band)
-            some = replace(documents, known=known)
+            some = documents.in_band(band)
             part = self._scores_of(some, y, w, n_threads) if w.any() else self._plain_scores(some, n_threads)
             if part is None:
                 return None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -66,15 +66,27 @@ class RowsLeftOut:
 class Documents(SparseBlock):
     """Documents to leave out: all words are subtracted, but words that no other document has are not scored.
 
-    `known` is the mask of the stored cells that are scored. They are multiplied by `stretch`, one number for each
-    document, because a new document would be scaled by the length of its known words only.
+    The cells that are scored are multiplied by `stretch`, one number for each document, because a new document would be
+    scaled by the length of its known words only.
     """
 
-    known: Mask
     stretch: Floats
     #: The band of every column; not below `n_bands` for columns that are not scored.
     bands: NDArray[np.uint8]
     n_bands: int
+    #: True for documents that are not in the statistics: all of their cells are scored.
+    is_new: Mask
+
+    @property
+    def known(self) -> Mask:
+        """The mask of the stored cells that are scored."""
+        is_new = np.repeat(self.is_new, np.diff(self.indptr))
+        return np.asarray(self.bands.take(self.indices) < self.n_bands) | is_new
+
+    def in_band(self, band: int) -> Documents:
+        """Return the documents with the words of one band as the scored ones."""
+        bands = np.where(self.bands == band, 0, self.n_bands).astype(np.uint8)
+        return replace(self, bands=bands, n_bands=1, is_new=np.zeros_like(self.is_new))
 
     @property
     def scored(self) -> Floats:

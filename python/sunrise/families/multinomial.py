@@ -23,7 +23,7 @@ from sunrise.numerics.conjugate import Beta, Dirichlet
 from sunrise.numerics.evidence import CountsOfCounts
 from sunrise.numerics.special import log, log_rising
 from sunrise.statistics.base import clear_residue
-from sunrise.statistics.sums import Sums
+from sunrise.statistics.sums import Product, Sums
 from sunrise.statistics.support import COUNTS, Support
 from sunrise.statistics.terms import X
 
@@ -57,6 +57,14 @@ def complete_counts(stats: Sums, class_weight: Floats) -> Floats:
         return stats.x
     per_row = np.where(stats.rows > 0, stats.mean, stats.pooled().mean)
     return np.where(stats.observed_weight == class_weight[:, None], stats.x, per_row * class_weight[:, None])
+
+
+def complete_product(stats: Sums, class_weight: Floats) -> Product:
+    """The same as a product, which is that of the sums if no cell can be missing."""
+    if stats.observed_weight.shape[1] == 1:
+        return stats.product
+    counts = complete_counts(stats, class_weight)
+    return Product(counts, np.ones(counts.shape[1]))
 
 
 def log_shares(counts: Floats, alpha: Alpha, known: Mask, estimate: str | None = "mean") -> Floats:

@@ -13,11 +13,11 @@ from sunrise.data.blocks import SparseBlock
 from sunrise.families.base import Family
 from sunrise.families.counts_left_out import CountsWithoutRows
 from sunrise.families.left_out import Documents, RowsLeftOut
-from sunrise.families.multinomial import complete_counts
+from sunrise.families.multinomial import complete_product
 from sunrise.families.smoothing import SMALLEST_ALPHA, Smoothed
 from sunrise.forms.linear import Linear
 from sunrise.statistics.base import complement_sum
-from sunrise.statistics.sums import Sums
+from sunrise.statistics.sums import Product, Sums
 from sunrise.statistics.support import COUNTS, Support
 from sunrise.statistics.terms import X
 
@@ -67,12 +67,12 @@ class Odds(Smoothed, Family):
 
     def params(self, stats: Sums, class_weight: Floats) -> OddsParams:
         """Log share of the class minus log share of all other classes, for every column."""
-        known = stats.known
-        x = complete_counts(stats, class_weight)
+        known, x = stats.known, complete_product(stats, class_weight)
         if known.all():
             return OddsParams(engines.current().odds(x, self._positive_alpha), known)
-        log_odds = np.zeros(x.shape)
-        log_odds[:, known] = engines.current().odds(x[:, known], self._positive_alpha)
+        log_odds = np.zeros(x.table.shape)
+        some = Product(x.table.compress(known, axis=1), x.factors[known])
+        log_odds[:, known] = engines.current().odds(some, self._positive_alpha)
         return OddsParams(log_odds, known)
 
     def form(self, params: OddsParams) -> Linear:
@@ -113,11 +113,11 @@ class Odds(Smoothed, Family):
     def _score_without(
         self, stats: Sums, params: OddsParams, block: SparseBlock, y: Codes, w: Floats, n_threads: int
     ) -> Floats | None:
-        if stats.x.shape[1] == 0:
-            return np.zeros((len(y), len(stats.x)))
+        if len(stats.known) == 0:
+            return np.zeros((len(y), len(stats.rows)))
         if not stats.known.all() or (stats.observed_weight != stats.observed_weight[:, :1]).any():
             return None
-        rest = stats.x, self._positive_alpha, params.log_odds, n_threads
+        rest = stats.product, self._positive_alpha, params.log_odds, n_threads
         if not isinstance(block, Documents):
             return engines.current().odds_left_out(block, y, w, *rest)  # type: ignore[no-any-return]
         return np.asarray(self._score_bands(stats, params, block, y, w, n_threads).sum(axis=1))
@@ -127,7 +127,7 @@ class Odds(Smoothed, Family):
     ) -> Floats:
         """Scores of documents without themselves, as sums over bands of words: rows x bands x classes."""
         rest = documents.bands, documents.n_bands, n_threads
-        table = stats.x, self._positive_alpha, params.log_odds
+        table = stats.product, self._positive_alpha, params.log_odds
         scores: Floats = engines.current().odds_left_out_bands(documents, y, w, *table, *rest)
         scores *= documents.stretch[:, None, None]
         return scores

@@ -6,7 +6,7 @@ with the score t (sum of the columns outside joint blocks + sum_b (length_b + 1)
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import product
 from typing import Any
@@ -58,6 +58,8 @@ class Temperature:
     #: True for classes whose offset is fitted.
     has_offset: Mask
     n_threads: int
+    #: The parameters whose loss was computed last, with the gradient: their Hessian is often wanted next.
+    _last: dict[str, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     grid = (None,)
 
@@ -232,6 +234,7 @@ class Temperature:
     def _objective(self, v: Floats) -> tuple[float, Floats]:
         """Return the penalised loss and its gradient."""
         value, gradient, gradient_d = engines.current().temperature_loss(*self._arguments(v))
+        self._last.update(v=v, gradient=gradient)
         n = self.n_weights
         g, d, t = v[1:n], v[n:], np.exp(self.log_t(v))
         value += (WEIGHT_PENALTY * (t - 1.0) ** 2 + WEIGHT_PENALTY * g @ g + OFFSET_PENALTY * d @ d) / self._n
@@ -244,7 +247,9 @@ class Temperature:
     def _hessian(self, v: Floats) -> Floats:
         """Hessian of the objective; falls back to the Gauss-Newton part where the full one is not positive definite."""
         n_joint, t = len(self.lengths), np.exp(self.log_t(v))
-        gradient = engines.current().temperature_loss(*self._arguments(v))[1]
+        if self._last.get("v") is not v:
+            self._objective(v)
+        gradient = self._last["gradient"]
         gauss_newton = engines.current().temperature_curvature(*self._arguments(v))
         factors = [WEIGHT_PENALTY * t * t, WEIGHT_PENALTY, OFFSET_PENALTY]
         penalty = 2.0 * np.repeat(factors, [1, n_joint, len(v) - 1 - n_joint])
@@ -261,12 +266,15 @@ class Temperature:
         return np.asarray(jacobian.T @ (full if is_positive else gauss_newton) @ jacobian)
 
     def _minimise(self, start: Floats, tolerance: float, hessian: Floats | None = None) -> Floats:
-        """Return the local minimum that a descent from `start`, with this first Hessian, reaches."""
+        """Return the local minimum that a descent from `start` reaches.
+
+        `hessian` is that of similar rows, which is good for more steps than it takes to find the minimum.
+        """
         n_joint = len(self.lengths)
         free = np.where(self.has_offset, np.inf, 0.0)
         low = np.concatenate([[-30.0], np.full(n_joint, -3.0), -free])
         high = np.concatenate([[10.0], np.full(n_joint, 3.0), free])
-        curvature = Curvature(self._hessian, first=hessian)
+        curvature = Curvature(self._hessian, None if hessian is None else self._hessian, hessian)
         return minimise(self._objective, curvature, start, (low, high), tolerance)
 
 

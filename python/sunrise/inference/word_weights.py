@@ -100,9 +100,9 @@ class Learner:
                 'calibrate="words" needs estimate="mean" with this model. Use calibrate="temperature".'
             )
         scores[rows.batch.missing_documents(0)] = 0.0
-        if np.isposinf(scores).any():
-            rows._refuse_rows(np.asarray(np.isposinf(scores).any(axis=(1, 2))))
-        rows._joint_cache[0] = scores.sum(axis=1)
+        if (is_refused := scores == np.inf).any():
+            rows._refuse_rows(np.asarray(is_refused.any(axis=(1, 2))))
+        rows._joint_cache[0] = _sum_over_bands(scores, np.ones(scores.shape[1]))
         return scores
 
     @cached_property
@@ -178,6 +178,13 @@ class Learner:
         """The matrix of the training documents that is multiplied by the learned weights, see `_columns`."""
         return self._columns(self._documents, self._factors)
 
+    @cached_property
+    def _mean_square(self) -> float:
+        """The mean squared length of the rows of `_z`."""
+        weight, z = self.rows.fitted_weight, self._z
+        squares = np.repeat(weight, np.diff(z.indptr)) * z.data.astype(np.float64) ** 2
+        return float(squares.sum()) / float(weight.sum())
+
     def _columns(self, documents: Documents, factors: Floats) -> SparseBlock:
         """Return the matrix to multiply by the learned weights: f x_j u_j, documents x positions in `words`."""
         idf, place = self.left.family.weight_to_apply, np.full(documents.shape[1], -1, np.int32)
@@ -199,8 +206,7 @@ class Learner:
         offsets += np.maximum(self._prior, -1e6)
         offsets += layers.offsets
         weight, z = rows.fitted_weight, self._z
-        squares = float((np.repeat(weight, np.diff(z.indptr)) * z.data.astype(np.float64) ** 2).sum())
-        penalty = strength * squares / float(weight.sum())
+        penalty = strength * self._mean_square
         width = 1 if n_classes == 2 else n_classes
         if penalty == 0.0:
             return layers._replace(learned=np.zeros((len(self.words), n_classes), np.float32))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,6 +17,18 @@ from sunrise.statistics.base import (
     subtract_observed,
     subtract_weights,
 )
+
+
+class Product(NamedTuple):
+    """A table, and factors of its columns, by which whoever reads the table multiplies it."""
+
+    table: Floats
+    factors: Floats
+
+    @property
+    def numbers(self) -> Floats:
+        """The table times the factors."""
+        return self.table if (self.factors == 1.0).all() else self.table * self.factors
 
 
 @stored("sums")
@@ -46,6 +58,18 @@ class Sums(Additive):
         "error": ("classes", "columns"),
     }
 
+    @classmethod
+    def weighted(cls, rows: Integers, observed_weight: Floats, x: Product) -> Sums:
+        """Build from a product that is computed when `x` is read: it may be as large as all other statistics."""
+        parts = {"rows": rows, "observed_weight": observed_weight, "error": None, "_product": x}
+        return cls.deferred(parts, {"x": lambda: x.numbers})
+
+    @property
+    def product(self) -> Product:
+        """The sums as a product."""
+        known: Product | None = self.__dict__.get("_product")
+        return Product(self.x, np.ones(self.x.shape[1])) if known is None else known
+
     @property
     def mean(self) -> Floats:
         """Mean of the observed cells; 0 where no cell was observed."""
@@ -54,12 +78,12 @@ class Sums(Additive):
     @property
     def known(self) -> Mask:
         """True for columns with at least one observed cell."""
-        return np.broadcast_to(self.rows.sum(axis=0) > 0, self.x.shape[1:])
+        return np.broadcast_to(self.rows.sum(axis=0) > 0, self.product.factors.shape)
 
     @property
     def observed(self) -> Integers:
         """Number of observed cells of every column."""
-        return np.broadcast_to(self.rows.sum(axis=0), self.x.shape[1:])
+        return np.broadcast_to(self.rows.sum(axis=0), self.product.factors.shape)
 
     def pooled(self) -> Sums:
         """Sum over the classes: statistics with one class."""

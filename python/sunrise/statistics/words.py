@@ -13,7 +13,7 @@ from sunrise._common.arrays import Floats, Integers, Labels
 from sunrise._common.stored import stored
 from sunrise.statistics.base import NeverSeenError, clear_residue
 from sunrise.statistics.counts import Counts
-from sunrise.statistics.sums import Sums
+from sunrise.statistics.sums import Product, Sums
 
 
 @stored("words")
@@ -46,8 +46,7 @@ class Words(Counts):
 
     def without_empty(self) -> Counts:
         """Drop words without documents; the first level, which counts all documents, always stays."""
-        keep = np.asarray(self.rows.any(axis=0))
-        keep[:1] = True
+        keep = np.concatenate([[True], self.document_frequency > 0])
         if keep.all():
             return self
         offsets = np.array([0, int(keep.sum())])
@@ -121,9 +120,7 @@ class Words(Counts):
         use = ~np.isnan(weight)
         # In C order, unlike `sums[:, use]`: engines would copy the table again for every call.
         sums = self.sums if use.all() else self.sums.compress(use, axis=1)
-        if not (weight[use] == 1.0).all():
-            sums = sums * weight[use]
-        return Sums(self.rows[:, :1], self.weight[:, :1], sums)
+        return Sums.weighted(self.rows[:, :1], self.weight[:, :1], Product(sums, weight[use]))
 
     def __sub__(self, other: Counts | Sums) -> Counts:
         if not isinstance(other, Sums):
