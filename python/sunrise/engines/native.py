@@ -102,10 +102,8 @@ def _moments(
     block: Block, support: Support, y: Codes, w: Floats | None, n_classes: int, threads: int
 ) -> Moments:
     """Return sums of deviations from an anchor and of their squares, per class and column."""
-    cells = block.native(support.views)
-    m = _native.accumulate_moments(cells, support, y, w, n_classes, threads)
-    weight, x, x2, anchor = (part.reshape(n_classes, -1) for part in (m.weight, m.x, m.x2, m.anchor))
-    return Moments.of(m.rows.reshape(n_classes, -1), weight, x, x2, anchor)
+    m = _native.accumulate_moments(block.native(support.views), support, y, w, n_classes, threads)
+    return Moments(m.rows, m.weight, m.x, m.x2, m.anchor, m.error)
 
 
 def _counts(

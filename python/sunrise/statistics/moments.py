@@ -50,7 +50,7 @@ class Moments(Additive):
 
     @classmethod
     def of(cls, rows: Integers, weight: Floats, x: Floats, x2: Floats, anchor: Floats) -> Moments:
-        """Moments from sums computed by an engine, with their rounding error.
+        """Moments from sums with their rounding error, as the native engine computes it.
 
         Neighbouring floats differ by about 2**-52 of their size. Squared deviations far below the square of this
         spacing, by 2**-40, come from the rounding of the mean, not from different cells.
