@@ -64,7 +64,7 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
         super().__init_subclass__(**arguments)
         ESTIMATORS[cls.__name__] = cls
 
-    #: True if the settings follow from the constructor arguments alone.
+    #: True if the settings follow from the constructor arguments alone, and making them warns of nothing.
     _settings_are_arguments: ClassVar[bool] = False
 
     stats_: Stats

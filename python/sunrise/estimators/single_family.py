@@ -146,6 +146,8 @@ class DiscreteNB(SingleFamilyEstimator):
         **COMMON,
     }
 
+    _settings_are_arguments = False  # every fit warns of an alpha that is too small
+
     class_log_prior_ = FittedAttribute(
         lambda self: self._model.log_class_prior, "Log probability of each class."
     )

@@ -179,7 +179,7 @@ class Moments(Additive):
         own = self._map_arrays(lambda a: np.broadcast_to(a, self.x.shape)[c, column])
         d = x - own.anchor
         rows, weight = own.rows - (w > 0), own.observed_weight - w
-        nonempty = rows > 0
+        nonempty = (rows > 0) & (weight > 0)
         x_sum = np.where(nonempty, own.x - w * d, 0.0)
         x2 = np.where(nonempty, own.x2 - w * d * d, 0.0)
         error = own.error + _ROUNDING * (own.x2 + w * d * d)
