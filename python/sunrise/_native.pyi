@@ -124,9 +124,10 @@ class ColumnSummary:
 class MomentSums:
     rows: Integers
     weight: Floats
-    anchor: Floats
     x: Floats
     x2: Floats
+    anchor: Floats
+    error: Floats
 
 class LevelCounts:
     offsets: Integers

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from sunrise import _native
 from sunrise.engines import native_weights
 from sunrise.forms.table import Table
+from sunrise.statistics.moments import Moments
 from sunrise.text.alphabet import alphabet, normalise_text
 
 
@@ -739,8 +740,20 @@ def test_nothing_adds_up_to_nothing(rows, columns, classes):
             _native.accumulate_sums(x, REAL, y, None, classes, 1), (np.zeros(classes * columns), None)
         )
         m = _native.accumulate_moments(x, REAL, y, None, classes, 1)
-        assert all(len(part) == classes * columns for part in (m.rows, m.weight, m.anchor, m.x, m.x2))
+        parts = m.rows, m.weight, m.x, m.x2, m.anchor, m.error
+        assert {part.shape for part in parts} == {(classes, columns if classes else 0)}
         assert len(_native.count_levels(x, y, None, classes, 1).offsets) == columns + 1
+
+
+@pytest.mark.parametrize("rows", [0, 7, 5000])
+def test_the_rounding_error_of_moments_is_that_of_the_array_engine(rows):
+    rng = np.random.default_rng(rows)
+    x = rng.normal(size=(rows, 4)) * [1.0, 1e-200, 1e100, 1e300] + [1e9, 0.0, 0.0, 1e300]
+    x[rng.random(x.shape) < 0.1] = np.nan
+    y, w = rng.integers(0, CLASSES, rows).astype(np.int32), rng.integers(0, 3, rows) / 2
+    for weight in None, w:
+        m = _native.accumulate_moments(x, REAL, y, weight, CLASSES, 1)
+        assert same(m.error, Moments.of(m.rows, m.weight, m.x, m.x2, m.anchor).error)
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 use crate::cells::{dispatch, slice, Cells, Reading};
 use crate::{raise, Floats, Integers};
-use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
+use numpy::{Element, IntoPyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1};
 use pyo3::prelude::*;
 use sunrise_core::csr::Unpacked;
 use sunrise_core::fault::Fault;
@@ -64,19 +64,27 @@ pub fn accumulate_sums<'py>(
     Ok((sums.x.into_pyarray(py), missing))
 }
 
-/// Moments about an anchor close to the class mean; every array has a number for each class and column.
+/// An array classes x columns of the numbers of all classes, one class after the other.
+fn by_class<T: Element>(py: Python<'_>, numbers: Vec<T>, classes: usize) -> PyResult<Py<PyArray2<T>>> {
+    let shape = [classes, numbers.len() / classes.max(1)];
+    Ok(numbers.into_pyarray(py).reshape(shape)?.unbind())
+}
+
+/// Moments about an anchor close to the class mean; every array is classes x columns.
 #[pyclass(frozen, get_all, module = "sunrise._native")]
 pub struct MomentSums {
     /// Observed rows.
-    rows: Py<PyArray1<i64>>,
+    rows: Py<PyArray2<i64>>,
     /// Observed weight.
-    weight: Py<PyArray1<f64>>,
-    /// The anchor a.
-    anchor: Py<PyArray1<f64>>,
+    weight: Py<PyArray2<f64>>,
     /// Weighted sum of x - a.
-    x: Py<PyArray1<f64>>,
+    x: Py<PyArray2<f64>>,
     /// Weighted sum of (x - a)^2.
-    x2: Py<PyArray1<f64>>,
+    x2: Py<PyArray2<f64>>,
+    /// The anchor a.
+    anchor: Py<PyArray2<f64>>,
+    /// Bound on the rounding error of `x2`.
+    error: Py<PyArray2<f64>>,
 }
 
 /// Moments of the cells per class and column.
@@ -96,12 +104,14 @@ pub fn accumulate_moments<'py>(
         dense => moments::dense(&*dense, rows, threads),
         sparse => moments::sparse(&sparse, rows, threads));
     let moments = moments.map_err(raise)?;
+    let error = moments.error();
     Ok(MomentSums {
-        rows: moments.rows.into_pyarray(py).unbind(),
-        weight: moments.weight.into_pyarray(py).unbind(),
-        anchor: moments.anchor.into_pyarray(py).unbind(),
-        x: moments.x.into_pyarray(py).unbind(),
-        x2: moments.x2.into_pyarray(py).unbind(),
+        rows: by_class(py, moments.rows, classes)?,
+        weight: by_class(py, moments.weight, classes)?,
+        x: by_class(py, moments.x, classes)?,
+        x2: by_class(py, moments.x2, classes)?,
+        anchor: by_class(py, moments.anchor, classes)?,
+        error: by_class(py, error, classes)?,
     })
 }
 

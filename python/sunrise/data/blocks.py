@@ -122,7 +122,7 @@ class DenseBlock(_Accumulated):
     @property
     def shape(self) -> tuple[int, int]:
         """Number of rows and of columns."""
-        return self.values.shape[0], self.values.shape[1]
+        return self.values.shape
 
     def native(self, views: tuple[Term, ...]) -> Any:
         """Return the matrix itself, or each view of each column."""

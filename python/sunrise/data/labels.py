@@ -20,7 +20,9 @@ from sunrise.data.frame import Frame, is_single
 
 def is_name(y: Any, table: Frame) -> bool:
     """True if y is the name of a column, False if y holds the labels."""
-    return isinstance(y, str) or ((np.isscalar(y) or isinstance(y, tuple)) and y in table.names)
+    if isinstance(y, str | np.ndarray):
+        return isinstance(y, str)
+    return (np.isscalar(y) or isinstance(y, tuple)) and y in table.names
 
 
 def separate_labels(who: str, X: Any, table: Frame, y: Any) -> tuple[Frame, Any, Any]:
@@ -82,20 +84,10 @@ def label_column(X: Any, table: Frame, name: Any) -> Any:
 
 def encode_labels(who: str, y: Any, n_rows: int) -> tuple[Labels, Codes]:
     """Return the sorted classes and the class code of every row."""
-    if y is None:
-        raise ValueError(
-            f"{who} requires y to be passed, but the target y is None. Pass one label for every row of X."
-        )
-    if isinstance(y, os.PathLike):
-        refuse_path("y", y)
-    if isinstance(y, str):
-        raise ValueError(
-            f"y is {y!r}, but {who} does not accept the name of a column. Pass the labels themselves, or use "
-            "NaiveBayes, which accepts the name of the label column of a data frame."
-        )
-    if (encoded := encode_arrow_labels(y, n_rows)) is not None:
-        return encoded
     if not (type(y) is np.ndarray and y.ndim == 1):
+        _refuse_no_labels(who, y)
+        if (encoded := encode_arrow_labels(y, n_rows)) is not None:
+            return encoded
         y = _as_one_dimension(labels.as_array(y))
     _refuse_other_length(len(y), n_rows)
     if y.dtype.kind in "fcOmM" or y.dtype.kind not in "biuUS":
@@ -145,6 +137,21 @@ def _select_rows(y: Any, rows: Positions) -> Any:
     if hasattr(y, "take") and not isinstance(y, np.ndarray):
         return y.take(rows.tolist())
     return np.asarray(y)[rows] if isinstance(y, np.ndarray) else [y[k] for k in rows.tolist()]
+
+
+def _refuse_no_labels(who: str, y: Any) -> None:
+    """Raise if y is nothing, a path or the name of a column."""
+    if y is None:
+        raise ValueError(
+            f"{who} requires y to be passed, but the target y is None. Pass one label for every row of X."
+        )
+    if isinstance(y, os.PathLike):
+        refuse_path("y", y)
+    if isinstance(y, str):
+        raise ValueError(
+            f"y is {y!r}, but {who} does not accept the name of a column. Pass the labels themselves, or use "
+            "NaiveBayes, which accepts the name of the label column of a data frame."
+        )
 
 
 def _refuse_other_length(n_labels: int, n_rows: int) -> None:

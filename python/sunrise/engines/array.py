@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from sunrise import _native
 from sunrise._common.arrays import Codes, Floats, Integers
+from sunrise._common.threads import limited_to
 from sunrise.data.blocks import Batch, Block
 from sunrise.engines.array_loss import curvature, log_normalise, loss, mean_log_loss, row_losses
 from sunrise.engines.array_temperature import temperature_best, temperature_curvature, temperature_loss
@@ -195,10 +196,11 @@ def score(
     """
     shape = batch.n_rows, len(log_prior)
     total, impossible = np.broadcast_to(log_prior, shape), np.zeros(shape)
-    for block, support, form in zip(batch.blocks, supports, forms, strict=True):
-        total = total + sum_cells(block, support, form.finite.readable, len(log_prior))
-        if form.impossible is not None:
-            impossible = impossible + sum_cells(block, support, form.impossible, len(log_prior))
+    with limited_to(threads):
+        for block, support, form in zip(batch.blocks, supports, forms, strict=True):
+            total = total + sum_cells(block, support, form.finite.readable, len(log_prior))
+            if form.impossible is not None:
+                impossible = impossible + sum_cells(block, support, form.impossible, len(log_prior))
     if own_scores is not None:
         y, _ = own_scores
         total, impossible = (

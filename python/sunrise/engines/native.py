@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from sunrise import _native
 from sunrise._common.arrays import Codes, Floats
+from sunrise._common.threads import limited_to
 from sunrise.data.blocks import Batch, Block, DenseBlock, SparseBlock
 from sunrise.engines import array
 from sunrise.engines.native_weights import MAKE_WEIGHTS, Weights
@@ -103,10 +104,8 @@ def _moments(
     block: Block, support: Support, y: Codes, w: Floats | None, n_classes: int, threads: int
 ) -> Moments:
     """Return sums of deviations from an anchor and of their squares, per class and column."""
-    cells = block.native(support.views)
-    m = _native.accumulate_moments(cells, support, y, w, n_classes, threads)
-    weight, x, x2, anchor = (part.reshape(n_classes, -1) for part in (m.weight, m.x, m.x2, m.anchor))
-    return Moments.of(m.rows.reshape(n_classes, -1), weight, x, x2, anchor)
+    m = _native.accumulate_moments(block.native(support.views), support, y, w, n_classes, threads)
+    return Moments(m.rows, m.weight, m.x, m.x2, m.anchor, m.error)
 
 
 def _counts(
@@ -260,15 +259,11 @@ def score(
     `output` is "joint", "log_proba" or "proba" for an array rows x classes, or None for the best class of every row.
     `own_scores` (class codes, scores) replaces the score of one class for every row.
     """
-    if not all(map(_knows_views, supports)):
-        derived = [_derive(*pair) for pair in zip(batch.blocks, supports, strict=True)]
-        batch = Batch(batch.n_rows, tuple(block for block, _ in derived))
-        supports = tuple(support for _, support in derived)
-    rest = supports, forms, log_prior, fallback, output, threads, own_scores
     try:
-        return _score(batch, *rest)
+        return _score(batch, supports, forms, log_prior, fallback, output, threads, own_scores)
     except _native.NotCanonical:
-        return _score(Batch(batch.n_rows, tuple(block.canonical() for block in batch.blocks)), *rest)
+        canonical = Batch(batch.n_rows, tuple(block.canonical() for block in batch.blocks))
+        return _score(canonical, supports, forms, log_prior, fallback, output, threads, own_scores)
 
 
 def leave_one_out_scores(block: Block, support: Support, y: Codes, removal: Removal, threads: int) -> Floats:
@@ -298,7 +293,7 @@ def _score(
     threads: int,
     own_scores: tuple[Codes, Floats] | None,
 ) -> tuple[NDArray[Any], int]:
-    """Return `score` for canonical blocks whose views Rust can compute."""
+    """Return `score` for canonical blocks."""
     n, n_classes = batch.n_rows, len(log_prior)
     blocks = _native_blocks(batch, supports, forms, threads)
     if blocks is not None:
@@ -306,8 +301,15 @@ def _score(
         out: NDArray[Any] = np.empty(n, np.int64) if output is None else np.empty((n, n_classes))
         return out, _native.score(blocks, log_prior, fallback, out, output or "joint", threads, own_scores)
 
+    derived = [_derive(*pair) for pair in zip(batch.blocks, supports, strict=True)]
+    if any(support is not own for (_, support), own in zip(derived, supports, strict=True)):
+        batch = Batch(n, tuple(block for block, _ in derived))
+        supports = tuple(support for _, support in derived)
+        return _score(batch, supports, forms, log_prior, fallback, output, threads, own_scores)
+
     def score_piece(piece: Batch, own: tuple[Codes, Floats] | None) -> tuple[NDArray[Any], int]:
-        return _score_by_matrix(piece, supports, forms, log_prior, fallback, output, threads, own)
+        with limited_to(threads):
+            return _score_by_matrix(piece, supports, forms, log_prior, fallback, output, threads, own)
 
     return score_in_pieces(batch, n_classes, output, own_scores, score_piece)
 
@@ -316,7 +318,7 @@ def _native_blocks(batch: Batch, supports: Any, forms: Any, threads: int) -> lis
     """Return the first argument of `_native.score`; None if that call alone cannot score all blocks."""
     blocks = []
     for block, support, form in zip(batch.blocks, supports, forms, strict=True):
-        if form.impossible is not None or _is_scored_in_python(block, form):
+        if form.impossible is not None or _is_scored_in_python(block, form) or not _knows_views(support):
             return None
         if form.kind == "kernel":
             form.native(batch.n_rows, threads)

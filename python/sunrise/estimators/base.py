@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -47,8 +47,8 @@ FITTED_STATE = (
 
 #: Names of the constructor arguments of the estimators.
 _ARGUMENTS: dict[type, list[str]] = {}
-#: Constructor arguments that were found valid; the validation takes as long as the fit of a small table.
-_VALID: set[Any] = set()
+#: Settings by constructor arguments that were found valid; the validation takes as long as the fit of a small table.
+_VALID: dict[Any, Settings] = {}
 _MOST_VALID = 1000
 _PLAIN = frozenset((str, bool, int, float, type(None)))
 
@@ -63,6 +63,9 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
     def __init_subclass__(cls, **arguments: Any) -> None:
         super().__init_subclass__(**arguments)
         ESTIMATORS[cls.__name__] = cls
+
+    #: True if the settings follow from the constructor arguments alone, and making them warns of nothing.
+    _settings_are_arguments: ClassVar[bool] = False
 
     stats_: Stats
     classes_: Labels
@@ -102,14 +105,18 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
         values = tuple([getattr(self, name) for name in self._get_param_names()])
         # 1, 1.0 and True are equal, but not equally valid.
         key = type(self), values, tuple(map(type, values))
-        if not _PLAIN.issuperset(key[2]):
+        is_plain = _PLAIN.issuperset(key[2])
+        known = _VALID.get(key) if is_plain else None
+        if known is None:
             self._validate_params()
-        elif key not in _VALID:
-            self._validate_params()
+        elif self._settings_are_arguments:
+            return known
+        settings = replace(self._settings(), who=type(self).__name__)
+        if known is None and is_plain:
             if len(_VALID) >= _MOST_VALID:
                 _VALID.clear()
-            _VALID.add(key)
-        return replace(self._settings(), who=type(self).__name__)
+            _VALID[key] = settings
+        return settings
 
     def _calibration_kind(self) -> str | None:
         """Return the `calibrate` setting; None for estimators without it."""
@@ -134,8 +141,8 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
             calibration = _of_schema(calibration, self._model.schema, schema).mark_stale(stats)
         model = FittedModel(settings, schema, stats, classes, calibration=calibration)
         # Updates may bring words, and so may the rows after the first one of a stream.
-        for part in model.parts if previous is None and stats.rows.sum() > 1 else ():
-            if text := part.family.reader.unused(part.family):
+        for part in model.parts if previous is None else ():
+            if (text := part.family.reader.unused(part.family)) and stats.rows.sum() > 1:
                 alert(f"column {schema.names[part.columns[0]]!r} {text}", NoWordsWarning)
         self.__dict__.update(stats_=stats, classes_=classes, _announced=announced, _model=model)
         self.__dict__.pop("loo_score_", None)  # it was the score of the previous model

@@ -112,7 +112,7 @@ class LearningMixin(AlgebraMixin, SourceMixin, CalibratingMixin):
         find_duplicates: bool = False,
     ) -> None:
         """Fit the model to rows that have been read: the body of `fit`, which streams of few rows use, too."""
-        rows = replace(rows, table=self._derived(settings, rows.table))
+        rows = self._derived(settings, rows)
         schema, stats = self._first_statistics(settings, rows, find_duplicates)
         self._name_columns(schema)
         for name in ("_fixed", "_kept", "_given_schema", "_model", "selected_", "loo_score_", "em_"):
@@ -312,10 +312,11 @@ class LearningMixin(AlgebraMixin, SourceMixin, CalibratingMixin):
                 alert(text, DuplicateColumnsWarning)
         return schema, stats
 
-    def _derived(self, settings: Settings, table: Frame) -> Frame:
-        """Return a table of training rows with marks as missing cells and parts of dates; the rules are found here."""
+    def _derived(self, settings: Settings, rows: TrainingRows) -> TrainingRows:
+        """Return training rows with marks as missing cells and parts of dates; the rules are found here."""
+        table = rows.table
         if not self._derives_columns or table.block is not None:
-            return table
+            return rows
         given = given_choices(settings.families, table.names)
 
         def reads_numbers(j: int) -> bool:
@@ -323,7 +324,7 @@ class LearningMixin(AlgebraMixin, SourceMixin, CalibratingMixin):
             return choice is None or (choice.family is not None and choice.family.reader.is_numeric)
 
         rules = find_rules(table, reads_numbers, lambda j: given[j] is None, settings.n_jobs)
-        return table if rules is None else rules.apply(table)
+        return rows if rules is None else replace(rows, table=rules.apply(table))
 
     def _whole_schema(self, settings: Settings, table: Frame) -> Schema | None:
         """Return the schema of a table that forms one block; None if families are chosen column by column."""

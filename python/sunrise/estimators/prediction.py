@@ -30,6 +30,7 @@ from sunrise.families.readers import Unusable
 from sunrise.inference.explain import Explanation
 from sunrise.inference.linear_form import LinearForm
 from sunrise.inference.quality import Quality
+from sunrise.model.calibration_weights import Calibration
 from sunrise.model.encode_rows import count_unusable, encode_rows
 from sunrise.model.fitted import FittedModel
 from sunrise.model.score import score_rows
@@ -215,7 +216,8 @@ class PredictionMixin(ClassifierMixin, Estimator):  # type: ignore[misc]
         return None if isinstance(source, Partitioned) else source
 
     def _scored(self, batch: Batch, output: str | None, model: FittedModel) -> NDArray[Any]:
-        self._warn_if_outgrown(model)
+        if model.calibration is not None:
+            self._warn_if_outgrown(model.calibration)
         try:
             values, impossible = score_rows(model, batch, output)
         except _native.CellError as error:
@@ -228,10 +230,9 @@ class PredictionMixin(ClassifierMixin, Estimator):  # type: ignore[misc]
             )
         return values
 
-    def _warn_if_outgrown(self, model: FittedModel) -> None:
+    def _warn_if_outgrown(self, calibration: Calibration) -> None:
         """Warn once if the data have doubled since the weights of the model were fitted."""
-        calibration = model.calibration
-        if calibration is None or not calibration.stale or calibration.has_warned:
+        if not calibration.stale or calibration.has_warned:
             return
         total = float(self.stats_.weight.sum())
         if total >= 2.0 * calibration.total_weight:

@@ -40,6 +40,7 @@ class SingleFamilyEstimator(NaiveBayes):
     _reads_records = False  # scikit-learn validates the names of the columns
     _reads_sources = False
     _derives_columns = False
+    _settings_are_arguments = True
 
     def _read_table(self, X: Any, fitting: bool) -> Frame:
         """Read a table of numbers; scikit-learn validates the names and the number of columns."""
@@ -144,6 +145,8 @@ class DiscreteNB(SingleFamilyEstimator):
         "class_prior": ["array-like", dict, None],
         **COMMON,
     }
+
+    _settings_are_arguments = False  # every fit warns of an alpha that is too small
 
     class_log_prior_ = FittedAttribute(
         lambda self: self._model.log_class_prior, "Log probability of each class."

@@ -137,9 +137,10 @@ class Family(ABC):
     def check(self, n_columns: int, n_classes: int | None = None) -> None:
         """Raise if array settings do not fit this number of columns (and of classes, once known)."""
         for name, value in vars(self).items():
+            if value is None or isinstance(value, (float, int, str)):
+                continue
             arrays: list[Floats] = []
-            if value is not None and not isinstance(value, float | int | str):
-                map_arrays(value, lambda a, arrays=arrays: arrays.append(a) or a)  # type: ignore[misc]
+            map_arrays(value, lambda a, arrays=arrays: arrays.append(a) or a)  # type: ignore[misc]
             for a in arrays:
                 if a.ndim > 2 or (a.ndim and a.shape[-1] not in (1, n_columns)):
                     raise ValueError(

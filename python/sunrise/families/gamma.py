@@ -17,7 +17,6 @@ from sunrise.forms.base import side_by_side
 from sunrise.forms.linear import Linear
 from sunrise.numerics.quadrature import CUTS
 from sunrise.numerics.special import digamma_lag, log1p_minus
-from sunrise.statistics.base import per_row
 from sunrise.statistics.moments import Moments
 from sunrise.statistics.support import POSITIVE, Support
 from sunrise.statistics.terms import LOG, X2, X
@@ -73,7 +72,7 @@ _LEAST_MEAN, _MOST_MEAN = 1e-140, 1e140
 def _variances(stats: Moments) -> tuple[Floats, Floats]:
     """Variances of x and of log x, classes x columns."""
     with np.errstate(over="ignore", invalid="ignore"):
-        variance = per_row(stats.squared_error, stats)
+        variance = stats.variance
     return variance[:, ::2], variance[:, 1::2]
 
 

@@ -28,7 +28,6 @@ from sunrise.forms.linear import Linear
 from sunrise.forms.removal import Removal
 from sunrise.numerics.normal_inverse_gamma import NormalInverseGamma
 from sunrise.numerics.quadrature import CUTS
-from sunrise.statistics.base import per_row
 from sunrise.statistics.moments import Moments
 from sunrise.statistics.support import REAL, Support
 from sunrise.statistics.terms import X2, X
@@ -118,8 +117,7 @@ class Gaussian(NormalInverseGammaPrior, Conjugate, Candidate, Family):
             return super().resolve(stats)  # type: ignore[no-any-return]
         if self.epsilon is not None or self.laplace:
             return self
-        pooled = stats.pooled()
-        largest = float(per_row(pooled.squared_error, pooled).max(initial=0.0))
+        largest = float(stats.pooled().variance.max(initial=0.0))
         return self.with_settings(epsilon=(self.var_smoothing or 0.0) * largest)
 
     def params(self, stats: Moments, class_weight: Floats) -> GaussianParams:
@@ -140,7 +138,7 @@ class Gaussian(NormalInverseGammaPrior, Conjugate, Candidate, Family):
     def _sample_params(self, stats: Moments, epsilon: float) -> GaussianParams:
         """Sample means and variances, with `epsilon` added to the variances or by Laplace's rule."""
         observed, (mean, squares) = stats.rows > 0, stats.mean_and_squared_error
-        all_observed = observed.all()
+        all_observed = np.count_nonzero(observed) == observed.size
         if not all_observed:
             observed, pooled = np.broadcast_to(observed, stats.x.shape), stats.pooled()
             mean = np.where(observed, mean, pooled.mean)
@@ -150,11 +148,10 @@ class Gaussian(NormalInverseGammaPrior, Conjugate, Candidate, Family):
         if self.laplace:
             var = (squares + 1.0) / (weight + 1.0) + np.zeros_like(mean)
         else:
-            var = np.divide(squares, weight, out=np.zeros_like(squares), where=weight > 0)
+            var = np.divide(squares, weight, out=np.zeros(squares.shape), where=weight > 0)
             if not all_observed:
-                pooled_var = per_row(pooled.squared_error, pooled)
-                var = np.where(observed | self.shared_variance, var, pooled_var)
-            var = var + epsilon + (np.zeros_like(mean) if self.shared_variance else 0.0)
+                var = np.where(observed | self.shared_variance, var, pooled.variance)
+            var = var + (epsilon + np.zeros_like(mean) if self.shared_variance else epsilon)
         return GaussianParams(mean, var, epsilon, stats.observed > 0)
 
     @property

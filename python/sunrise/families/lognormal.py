@@ -21,7 +21,6 @@ from sunrise.forms.base import Form
 from sunrise.forms.linear import Linear
 from sunrise.numerics.normal_inverse_gamma import NormalInverseGamma
 from sunrise.numerics.quadrature import CUTS
-from sunrise.statistics.base import per_row
 from sunrise.statistics.moments import Moments
 from sunrise.statistics.support import POSITIVE, Support
 from sunrise.statistics.terms import LOG, X2, X
@@ -75,9 +74,7 @@ class LogNormal(NormalInverseGammaPrior, Conjugate, Candidate, Family):
         elif self.estimate == "mle":
             observed, pooled = stats.rows > 0, stats.pooled()
             mean = np.where(observed, stats.mean, pooled.mean)
-            var = np.where(
-                observed, per_row(stats.squared_error, stats), per_row(pooled.squared_error, pooled)
-            )
+            var = np.where(observed, stats.variance, pooled.variance)
         predictive = posterior if self.estimate == "predictive" else None
         return LogNormalParams(mean, np.where(known, var, 0.0), known, predictive)
 

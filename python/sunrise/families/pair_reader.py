@@ -130,30 +130,31 @@ class PairReader(Reader):
 
     def record_encoder(self, family: Any, lookup: Any, lenient: Mask) -> Encoder:
         """The positions of the pairs; the values are those of the columns of `sources`."""
-        encoders = [
-            level_encoder([known], False) if side.edges is None else bin_encoder([side.edges])
+        sides = [
+            (side, known)
             for pair, own in zip(family.pairs, lookup, strict=True)
             for side, known in zip(pair, (own.first, own.second), strict=True)
         ]
+        named = [k for k, (side, _) in enumerate(sides) if side.edges is None]
+        binned = [(k, side.edges, known) for k, (side, known) in enumerate(sides) if side.edges is not None]
+        encode_names = level_encoder([sides[k][1] for k in named], False)
+        encode_numbers = bin_encoder([edges for _, edges, _ in binned])
         #: The position of every bin among the bins that occurred.
         bins = [
-            None
-            if side.edges is None
-            else [known.get(str(k), len(known)) for k in range(len(side.edges) + 1)]
-            for pair, own in zip(family.pairs, lookup, strict=True)
-            for side, known in zip(pair, (own.first, own.second), strict=True)
+            (k, [known.get(str(own), len(known)) for own in range(len(edges) + 1)])
+            for k, edges, known in binned
         ]
 
         def encode(values: Sequence[Any]) -> Any:
-            codes = []
-            for value, encoder, position in zip(values, encoders, bins, strict=True):
-                cell = encoder([value])
-                if cell is None:
-                    return None
-                number = float(cell[0, 0])
-                codes.append(
-                    -1 if number != number else int(number) if position is None else position[int(number)]
-                )
+            names = encode_names([values[k] for k in named])
+            numbers = encode_numbers([values[k] for k, _ in bins])
+            if names is None or numbers is None:
+                return None
+            codes = [-1] * len(values)
+            for k, level in zip(named, names[0].tolist(), strict=True):
+                codes[k] = -1 if level != level else int(level)
+            for (k, position), own in zip(bins, numbers[0].tolist(), strict=True):
+                codes[k] = -1 if own != own else position[int(own)]
             cells = [
                 np.nan if a < 0 or b < 0 else own.positions[a, b]
                 for a, b, own in zip(codes[::2], codes[1::2], lookup, strict=True)

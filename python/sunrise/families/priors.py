@@ -190,7 +190,7 @@ def stack_draws(draws: Floats) -> Floats:
 def default_normal_prior(stats: Moments, strength: float = 1.0) -> NormalInverseGamma:
     """Default prior of every column, see `NormalInverseGammaPrior`; `strength` multiplies kappa0 and b0."""
     pooled = stats.pooled()
-    overall = per_row(pooled.squared_error, pooled)
+    overall = pooled.variance
     within = per_row(stats.squared_error.sum(axis=0, keepdims=True), pooled)
     within = np.where(within > 0, within, overall)
     kappa = strength * within / np.where(overall > 0, overall, 1.0)
@@ -290,7 +290,7 @@ SMALLEST_SUM = 1e-290
 def overflow_problem(sums: Floats, why: str = "too large to be added", n_views: int = 1) -> Problem | None:
     """Report the first column whose sums overflow, or None."""
     finite = np.isfinite(sums)
-    if finite.all():
+    if np.count_nonzero(finite) == finite.size:
         return None
     text = f"holds numbers {why}. Divide the column by a power of ten."
     return Problem(int(np.argmin(finite.all(axis=0))) // n_views, text)

@@ -184,6 +184,6 @@ class RowAccumulator:
     def _stats(self, blocks: list[Any], asleep: Counts | None, counted: Counts | None) -> Stats:
         rows, weight = self.engine.totals(self.codes, self.weight, len(self.classes))
         stats = Stats(self.classes, rows, weight, tuple(blocks), asleep, counted)
-        present = np.flatnonzero(rows)
-        # Classes whose rows all have weight 0 are absent.
-        return stats if len(present) == len(self.classes) else stats.select_classes(present)
+        if np.count_nonzero(rows) == len(rows):
+            return stats
+        return stats.select_classes(np.flatnonzero(rows))  # classes whose rows all have weight 0 are absent

@@ -36,7 +36,7 @@ def class_probabilities(wanted: Any, stats: Stats) -> Floats:
         if wanted == "uniform":
             return np.full(n, 1.0 / n)
         total = stats.weight.sum()
-        if not stats.rows.any() and total == 0:  # decay has removed all evidence
+        if total == 0 and not stats.rows.any():  # decay has removed all evidence
             return np.full(n, 1.0 / n)
         if not total > 0:
             raise ValueError("Every class has weight 0, so no class prior can be fitted. Check class_weight.")

@@ -25,6 +25,10 @@ from sunrise.model.settings import Settings
 from sunrise.numerics.conjugate import Dirichlet
 from sunrise.numerics.special import log
 from sunrise.statistics.model import Stats
+from sunrise.statistics.support import Support
+
+#: Attributes that depend on the calibration.
+_CALIBRATED = ("log_prior", "forms", "has_offsets", "silent", "row_exponents", "columns_alone")
 
 
 class FittedModel:
@@ -71,16 +75,9 @@ class FittedModel:
         wanted = settings.class_prior if prior is None else prior
         self.is_prior_fitted = wanted is None or (isinstance(wanted, str) and wanted == "fitted")
         self.class_prior = class_probabilities(wanted, self.stats)
-        self.log_class_prior = log(self.class_prior)
         # Scores that are not log-probabilities use no class prior, unless another block of the model uses it.
-        self.is_generative = (
-            len(classes) == 1 or any(part.family.uses_class_prior for part in self.parts) or not self.parts
-        )
-        self.log_prior = self.log_class_prior if self.is_generative else np.zeros(len(classes))
-        self.plain_log_prior = self.log_prior
-        if calibration is not None:
-            self.log_prior = self.log_prior + calibration.offsets_of(classes)
-        self.supports = tuple(part.family.support for part in self.parts)
+        uses_prior = any(part.family.uses_class_prior for part in self.parts)
+        self.is_generative = uses_prior or not self.parts or len(classes) == 1
 
     @classmethod
     def deferred(cls, failure: Callable[[str], Exception], *arguments: Any) -> FittedModel:
@@ -129,6 +126,27 @@ class FittedModel:
     def n_jobs(self) -> int | None:
         """Number of threads, as the user set it."""
         return self.settings.n_jobs
+
+    @cached_property
+    def supports(self) -> tuple[Support, ...]:
+        """The cells that the blocks accept."""
+        return tuple(part.family.support for part in self.parts)
+
+    @cached_property
+    def log_class_prior(self) -> Floats:
+        """Log probability of every class."""
+        return log(self.class_prior)
+
+    @cached_property
+    def plain_log_prior(self) -> Floats:
+        """What the scores of every row begin with, without calibration."""
+        return self.log_class_prior if self.is_generative else np.zeros(len(self.classes))
+
+    @cached_property
+    def log_prior(self) -> Floats:
+        """What the scores of every row begin with."""
+        plain, calibration = self.plain_log_prior, self.calibration
+        return plain if calibration is None else plain + calibration.offsets_of(self.classes)
 
     @cached_property
     def params(self) -> tuple[Any, ...]:
@@ -187,7 +205,8 @@ class FittedModel:
     @cached_property
     def plain_forms(self) -> tuple[Form, ...]:
         """The forms of the blocks without calibration."""
-        return tuple(part.family.form(p) for part, p in zip(self.parts, self.params, strict=True))
+        with limited_to(self.n_jobs):
+            return tuple(part.family.form(p) for part, p in zip(self.parts, self.params, strict=True))
 
     def weights(self, k: int) -> Floats:
         """Return the calibration weights of the columns of block k; one weight for a joint block."""
@@ -199,10 +218,14 @@ class FittedModel:
         """Return the same model with another calibration; None removes the calibration."""
         if calibration is None:
             return self.uncalibrated
-        new = copy.copy(self.uncalibrated)
-        new.__dict__.pop("forms", None)
+        return self.uncalibrated._with_calibration(calibration)
+
+    def _with_calibration(self, calibration: Calibration | None) -> FittedModel:
+        """Return a copy with another calibration, which shares everything that does not depend on it."""
+        new = copy.copy(self)
+        for name in _CALIBRATED:
+            new.__dict__.pop(name, None)
         new.calibration = calibration
-        new.log_prior = self.plain_log_prior + calibration.offsets_of(self.classes)
         return new
 
     def with_interactions(self, schema: Schema, stats: Stats) -> FittedModel:
@@ -211,7 +234,7 @@ class FittedModel:
         `stats` have the same columns; their blocks stay as they were derived.
         """
         new = copy.copy(self.uncalibrated)
-        for name in ("forms", "records", "silent", "row_exponents", "columns_alone", "has_offsets"):
+        for name in (*_CALIBRATED, "records", "supports"):
             new.__dict__.pop(name, None)
         own = self._of_classes(stats.blocks[len(schema.column_parts) :])
         given = zip(schema.interaction_parts, own, strict=True)
@@ -222,7 +245,6 @@ class FittedModel:
         new._given_stats = stats
         new.stats = replace(self.stats, blocks=(*self.stats.blocks, *own))
         new.schema, new.parts, new.blocks = schema, (*self.parts, *parts), (*self.blocks, *own)
-        new.supports = (*self.supports, *(part.family.support for part in parts))
         for part, block in zip(parts, own, strict=True):
             params = part.family.params(block, self.stats.weight)
             more = {"params": params, "plain_forms": part.family.form(params), "lookups": None}
@@ -304,9 +326,9 @@ class FittedModel:
         """The same model without calibration."""
         if self.calibration is None:
             return self
-        plain = copy.copy(self)
-        plain.calibration, plain.log_prior = None, self.plain_log_prior
-        plain.__dict__["forms"] = self.plain_forms
+        forms = self.plain_forms  # derived once, for both models
+        plain = self._with_calibration(None)
+        plain.__dict__["forms"] = forms
         return plain
 
     @cached_property

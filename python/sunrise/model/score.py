@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from sunrise import engines
 from sunrise._common.arrays import Codes, Floats, Mask
-from sunrise._common.threads import limited_to
 from sunrise.data.blocks import Batch
 from sunrise.forms.base import Form, apply_weight
 from sunrise.model.fitted import FittedModel
@@ -27,18 +26,20 @@ def score_rows(
     `output` is "joint", "log_proba" or "proba" for an array rows x classes, or None for the best class of every row.
     `own_scores` (class codes, scores) replaces the score of one class for every row.
     """
-    with limited_to(model.n_jobs):
-        values, impossible = _score_rows(model, batch, output, own_scores)
-        if own_scores is None and model.has_offsets:
-            _restore_prior(values, model, batch, output)
+    values, impossible = _score_rows(model, batch, output, own_scores)
+    if own_scores is None and model.has_offsets:
+        _restore_prior(values, model, batch, output)
     return values, impossible
 
 
 def _score_rows(
     model: FittedModel, batch: Batch, output: str | None, own_scores: tuple[Codes, Floats] | None
 ) -> tuple[NDArray[Any], int]:
-    if not model.row_exponents and all(block.missing is None for block in batch.blocks):
-        n_threads = _threads(model, batch)
+    width, by_factors = 0, bool(model.row_exponents)
+    for block in batch.blocks:
+        width += block.shape[1]
+        by_factors = by_factors or block.missing is not None
+    if not by_factors:
         return engines.current().score(  # type: ignore[no-any-return]
             batch,
             model.supports,
@@ -46,7 +47,7 @@ def _score_rows(
             model.log_prior,
             model.log_class_prior,
             output,
-            n_threads,
+            engines.threads(model.n_jobs, batch.n_rows * width),
             own_scores,
         )
 
@@ -54,11 +55,6 @@ def _score_rows(
         return _score_by_factors(model, piece, output, own)
 
     return engines.score_in_pieces(batch, len(model.classes), output, own_scores, score_piece)
-
-
-def _threads(model: FittedModel, batch: Batch) -> int:
-    cells = batch.n_rows * sum([block.shape[1] for block in batch.blocks])
-    return engines.threads(model.n_jobs, cells)
 
 
 def _score_by_factors(

@@ -49,7 +49,7 @@ def reindex_classes(a: NDArray[Any], position: Positions, n_classes: int) -> NDA
 
 def per_row(sums: Floats, stats: Observed) -> Floats:
     """Sums divided by the observed weight (a weighted mean); 0 where no cell was observed."""
-    return np.divide(sums, stats.observed_weight, out=np.zeros_like(sums), where=stats.rows > 0)
+    return np.divide(sums, stats.observed_weight, out=np.zeros(sums.shape), where=stats.rows > 0)
 
 
 def subtract_weights(before: Floats, removed: Floats, rows: Integers, changed: Mask | bool = True) -> Floats:

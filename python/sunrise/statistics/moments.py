@@ -15,6 +15,8 @@ from sunrise.statistics.base import Additive, NeverSeenError, per_row, reindex_c
 
 #: Bound on the rounding error of one operation, relative to its largest operand.
 _ROUNDING = 2.0**-51
+#: The smallest float above 0. It stands for the weight of no cell in divisions: the sums over no cell are exactly 0.
+_TINY = 5e-324
 
 
 @stored("moments")
@@ -48,17 +50,16 @@ class Moments(Additive):
 
     @classmethod
     def of(cls, rows: Integers, weight: Floats, x: Floats, x2: Floats, anchor: Floats) -> Moments:
-        """Moments from sums computed by an engine, with their rounding error.
+        """Moments from sums with their rounding error, as the native engine computes it.
 
         Neighbouring floats differ by about 2**-52 of their size. Squared deviations far below the square of this
-        spacing come from the rounding of the mean, not from different cells.
+        spacing, by 2**-40, come from the rounding of the mean, not from different cells.
         """
-        spacing = 2.0**-52 * anchor
         # Engines add up to 1,024 cells one after the other, then sums of about 64 cells. Equal cells can make every
         # addition round in the same direction.
         additions = 16.0 + np.minimum(rows, 1024) + rows / 64.0
         with np.errstate(over="ignore"):  # the family reports values that are too large
-            error = 2.0**-55 * additions * x2 + 2.0**-40 * weight * spacing * spacing
+            error = 2.0**-55 * additions * x2 + weight * (2.0**-72 * anchor) ** 2
         return cls(rows, weight, x, x2, anchor, error)
 
     @classmethod
@@ -69,7 +70,7 @@ class Moments(Additive):
     @property
     def offset(self) -> Floats:
         """Mean minus anchor; 0 where no cell was observed."""
-        return per_row(self.x, self)
+        return self.x / np.maximum(self.observed_weight, _TINY)
 
     @property
     def mean(self) -> Floats:
@@ -79,7 +80,7 @@ class Moments(Additive):
     @property
     def observed(self) -> Integers:
         """Number of observed cells of every column."""
-        return np.broadcast_to(self.rows.sum(axis=0), self.x.shape[1:])
+        return np.asarray(np.add.reduce(self.rows, axis=0) + np.zeros(self.x.shape[1], np.int64))
 
     @property
     def _unclamped_squared_error(self) -> Floats:
@@ -95,7 +96,13 @@ class Moments(Additive):
         """The mean, and the sum of squares about it."""
         offset = self.offset
         squares = self.x2 - self.x * offset
-        return self.anchor + offset, np.where(squares <= self.error, 0.0, squares)
+        squares[squares <= self.error] = 0.0
+        return self.anchor + offset, squares
+
+    @property
+    def variance(self) -> Floats:
+        """Mean square about the mean; 0 where no cell was observed."""
+        return self.squared_error / np.maximum(self.observed_weight, _TINY)
 
     def about(self, anchor: Floats) -> Moments:
         """Moments about another anchor."""
@@ -105,10 +112,10 @@ class Moments(Additive):
     def _sums_about(self, anchor: Floats) -> tuple[Floats, Floats, Floats]:
         """Sums of x and x^2 about another anchor, and the rounding error of the squares."""
         shift = self.anchor - anchor
-        x_shift = self.observed_weight * shift
+        x = self.x + self.observed_weight * shift
         with np.errstate(over="ignore", invalid="ignore"):  # the family reports values that are too large
-            x2_shift = shift * (2 * self.x + x_shift)
-        return self.x + x_shift, self.x2 + x2_shift, self.error + _ROUNDING * np.abs(x2_shift)
+            x2_shift = shift * (self.x + x)
+        return x, self.x2 + x2_shift, self.error + _ROUNDING * np.abs(x2_shift)
 
     def pooled(self) -> Moments:
         """Moments of all classes together: statistics with one class."""
@@ -116,12 +123,12 @@ class Moments(Additive):
 
     @cached_property
     def _pooled(self) -> Moments:
-        anchor = self.anchor[:1]
-        rows, weight = self.rows.sum(axis=0, keepdims=True), self.observed_weight.sum(axis=0, keepdims=True)
-        x_sum = (self.x + self.observed_weight * (self.anchor - anchor)).sum(axis=0, keepdims=True)
-        mean = anchor + np.divide(x_sum, weight, out=np.zeros_like(x_sum), where=rows > 0)
-        x, x2, error = (a.sum(axis=0, keepdims=True) for a in self._sums_about(mean))
-        return Moments(rows, weight, x, x2, mean, error)
+        total, first = np.add.reduce, self.anchor[0]
+        rows, weight = total(self.rows), total(self.observed_weight)
+        x = total(self.x + self.observed_weight * (self.anchor - first))
+        mean = first + x / np.maximum(weight, _TINY)
+        x, x2, error = map(total, self._sums_about(mean))
+        return Moments(rows[None], weight[None], x[None], x2[None], mean[None], error[None])
 
     def __add__(self, other: Moments) -> Moments:
         rows, weight = self.rows + other.rows, self.observed_weight + other.observed_weight
@@ -148,8 +155,7 @@ class Moments(Additive):
 
     def _warn_of_lost_precision(self) -> None:
         """Warn where rounding error may dominate a variance, unless the error is tiny relative to the whole column."""
-        pooled = self.pooled()
-        overall = per_row(pooled.squared_error, pooled)
+        overall = self.pooled().variance
         # Bound on the error of the mean that goes with `error` in the squares: a smaller mean counts as 0.
         mean_error = 64.0 * np.sqrt(2.0**-52 * per_row(self.error, self))
         size = overall + np.where(np.abs(self.mean) > mean_error, self.mean**2, 0.0)
@@ -173,7 +179,7 @@ class Moments(Additive):
         own = self._map_arrays(lambda a: np.broadcast_to(a, self.x.shape)[c, column])
         d = x - own.anchor
         rows, weight = own.rows - (w > 0), own.observed_weight - w
-        nonempty = rows > 0
+        nonempty = (rows > 0) & (weight > 0)
         x_sum = np.where(nonempty, own.x - w * d, 0.0)
         x2 = np.where(nonempty, own.x2 - w * d * d, 0.0)
         error = own.error + _ROUNDING * (own.x2 + w * d * d)
