@@ -19,6 +19,7 @@ mod lattice;
 mod layout;
 mod merge;
 mod polynomials;
+mod removed;
 mod scaled;
 mod score;
 mod sum;
