@@ -18,6 +18,7 @@ mod kernels;
 mod lattice;
 mod layout;
 mod merge;
+mod nodes;
 mod polynomials;
 mod removed;
 mod scaled;
@@ -26,6 +27,7 @@ mod sum;
 
 pub use densities::{Densities, Mixture};
 pub use kernels::{Folds, KernelSums};
+pub use nodes::{on_lattices, Values};
 pub use scaled::ScaledFloat;
 pub use score::DensityScorer;
 pub use sum::{KernelSum, RemovedPoint};
