@@ -253,6 +253,17 @@ CALLS = {
     "encode_column": (_native.encode_column, lambda: [X[:, 0].copy(), 2]),
     "encode_objects": (_native.encode_objects, lambda: [np.array(["a", None, "b", math.nan], object)]),
     "few_values": (_native.few_values, lambda: [np.array([1.0, np.nan, 1.0, 0.5]), 5]),
+    "on_lattices": (
+        _native.on_lattices,
+        lambda: [
+            np.array([0.25, 0.3, -1.0]),
+            np.array([1, 2, 1]),
+            np.array([1.0, 0.5, 2.0]),
+            np.array([0, 2, 3]),
+            np.array([0.25, 0.0]),
+            2,
+        ],
+    ),
     "map_codes": (_native.map_codes, lambda: [Y, np.array([5, 6, 7], np.int32)]),
     "bins": (_native.bins, lambda: [X[:, 0].copy(), np.array([0.0, 1.0])]),
     "map_pairs": (_native.map_pairs, lambda: [[(Y, Y, np.zeros((9, 9), np.int32))], 2]),

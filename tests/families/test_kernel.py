@@ -17,8 +17,10 @@ from scipy.special import logsumexp
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 from sklearn.model_selection import RepeatedStratifiedKFold, cross_val_score
 from sunrise import Kernel, KernelNB, _native, engines
+from sunrise._common import threads
 from sunrise.numerics import bandwidth
 from sunrise.statistics.empirical import Values
+from sunrise.statistics.grids import EvenGrid, Lattice
 
 RNG = np.random.default_rng(7)
 
@@ -692,3 +694,63 @@ def test_bandwidths_of_many_samples_are_those_of_silverman():
     assert np.isnan(
         bandwidth.silverman_of_runs(repeated + 0.0, times + 0.5, np.array([0, len(repeated)]))
     ).all()
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_values_on_lattices_are_their_runs_on_them(weighted, monkeypatch):
+    rng = np.random.default_rng(0)
+    x = rng.normal(scale=[1.0, 1e-3, 1e6, 1.0], size=(2_000, 4))
+    x[:, 3] = np.round(x[:, 3] * 64.0) / 64.0  # nodes, and values half way between them
+    x[rng.random(x.shape) < 0.1] = np.nan
+    y = rng.integers(0, 3, len(x)).astype(np.int32)
+    w = rng.integers(1, 9, len(x)) / 4.0 if weighted else None
+    grids = [Lattice(2.0**-3), None, Lattice(2.0**14), Lattice(2.0**-5)]
+    monkeypatch.setattr(threads, "SMALL", 0)
+    for n_jobs in (1, 3):
+        with threads.limited_to(n_jobs):
+            values = Values.of(x, y, w, 3)
+            found, at_once = values.on_grids(grids), Values.of(x, y, w, 3, grids)
+        for j, grid in enumerate(grids):
+            for c in range(3):
+                run = values.run(c, j)
+                expected = run if grid is None else run.on_grid(grid)
+                for part, of_all in zip(found.run(c, j), at_once.run(c, j), strict=True):
+                    np.testing.assert_array_equal(part, of_all)
+                for part, truth in zip(found.run(c, j), expected, strict=True):
+                    np.testing.assert_array_equal(part, truth)
+    assert values.number_of_nodes(grids[0], 0) == found.sizes[:, 0].sum()
+
+
+def test_other_grids_keep_the_runs_of_python():
+    x, y = np.linspace(0.05, 0.95, 60)[:, None], np.zeros(60, np.int32)
+    values = Values.of(x, y, None, 1)
+    for grid in (EvenGrid(0.0, 1.0, 8), Lattice(0.25, Kernel(lower=0.0, boundary="log").bounds)):
+        found, expected = values.on_grids((grid,)).run(0, 0), values.run(0, 0).on_grid(grid)
+        for part, truth in zip(found, expected, strict=True):
+            np.testing.assert_array_equal(part, truth)
+
+
+@pytest.mark.parametrize("n_classes", [1, 2, 3, 5])
+def test_left_out_cells_on_a_lattice_are_those_of_the_plain_sum(n_classes):
+    rng = np.random.default_rng(n_classes)
+    x = rng.normal(size=(900, 2)) ** 3  # some cells are far from all others
+    x[rng.random(x.shape) < 0.05] = np.nan
+    y = rng.permutation(np.arange(len(x)) % n_classes)
+    model = KernelNB(class_prior=np.full(n_classes, 1.0 / n_classes)).fit(x, y).compress()
+    removal = (
+        model._model.parts[0]
+        .family.left_out(model.stats_.blocks[0], model._model.params[0], np.ones(n_classes))
+        .form
+    )
+    codes = y.astype(np.int32)
+    assert removal.holds(x, model._model.supports[0], codes, 1)
+    assert not removal.holds(x + 1e-3, model._model.supports[0], codes, 1)
+    for _ in range(40):  # the densities are tabulated after enough rows
+        found = removal.cells(x, codes, True)
+    i, j = np.nonzero(~np.isnan(x))
+    truth = removal.score(x[i, j], codes[i], j, np.ones(len(i)))
+    np.testing.assert_allclose(found[i, j], truth, rtol=0, atol=3e-9)
+    assert (found[np.isnan(x)] == 0).all()
+    for n_threads in (1, 4):
+        weighted = removal.scores(x, model._model.supports[0], codes, np.array([0.5, 2.0]), True, n_threads)
+        np.testing.assert_allclose(weighted, found @ [0.5, 2.0], rtol=0, atol=1e-13)

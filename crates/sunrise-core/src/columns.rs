@@ -4,6 +4,7 @@ use crate::cells::{Cell, Matrix, Reading, MISSING};
 use crate::fault::{CellFault, Fault};
 use crate::gamma::log_factorial;
 use crate::parallel::blocks;
+use crate::transpose::transposed;
 use ndarray::ArrayView1;
 use std::ops::Range;
 
@@ -377,24 +378,23 @@ impl Matrix for Columns<'_> {
         }
         scratch.clear();
         scratch.resize(rows.len() * width, 0.0);
-        for (j, column) in self.columns.iter().enumerate() {
-            let first = rows.start;
-            if let (View::Scaled { centre, unit }, false) = (column.view, reading.looks()) {
-                column.each_number(rows.clone(), |r, x| {
-                    scratch[(r - first) * width + j] = (x - centre) / unit;
-                });
-            } else if reading.looks() || column.view != View::Itself {
-                column.each_number(rows.clone(), |r, x| {
+        transposed(scratch, width, 0.0, |j, cells| {
+            let (column, first) = (&self.columns[j], rows.start);
+            match (column.view, column.in_place(rows.clone())) {
+                (View::Itself, Some(own)) if !reading.looks() => cells.copy_from_slice(own),
+                (View::Scaled { centre, unit }, _) if !reading.looks() => {
+                    column.each_number(rows.clone(), |r, x| cells[r - first] = (x - centre) / unit);
+                }
+                (View::Itself, _) if !reading.looks() => {
+                    column.each_number(rows.clone(), |r, x| cells[r - first] = x);
+                }
+                (view, _) => column.each_number(rows.clone(), |r, x| {
                     let refused = reading.fault(x).is_some();
-                    scratch[(r - first) * width + j] =
-                        if refused { f64::INFINITY } else { column.view.of(reading.read(x)) };
-                });
-            } else {
-                column.each_number(rows.clone(), |r, x| {
-                    scratch[(r - first) * width + j] = x;
-                });
+                    cells[r - first] = if refused { f64::INFINITY } else { view.of(reading.read(x)) };
+                }),
             }
-        }
+            Ok(())
+        })?;
         Ok(scratch)
     }
 
@@ -402,18 +402,19 @@ impl Matrix for Columns<'_> {
         let width = self.columns.len();
         scratch.clear();
         scratch.resize(rows.len() * width, MISSING);
-        for (j, column) in self.columns.iter().enumerate() {
-            let mut fault = None;
+        transposed(scratch, width, MISSING, |j, cells| {
+            let (column, mut fault) = (&self.columns[j], None);
             for (start, chunk, part) in column.pieces(rows.clone()) {
                 chunk.codes(part, |r, code| match code {
-                    Ok(code) => scratch[(start + r - rows.start) * width + j] = code,
+                    Ok(code) => cells[start + r - rows.start] = code,
                     Err(what) => fault = fault.or(Some((what, start + r))),
                 });
             }
-            if let Some((what, row)) = fault {
-                return Err(Fault::Cell { what, row, column: j, value: column.number(row) });
+            match fault {
+                Some((what, row)) => Err(Fault::Cell { what, row, column: j, value: column.number(row) }),
+                None => Ok(()),
             }
-        }
+        })?;
         Ok(scratch)
     }
 }

@@ -48,6 +48,7 @@ pub mod table;
 pub mod table_cells;
 pub mod temperature;
 pub mod text;
+mod transpose;
 mod whitening;
 pub mod word_weights;
 

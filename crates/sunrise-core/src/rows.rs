@@ -111,6 +111,17 @@ pub struct Grouped {
 }
 
 impl Grouped {
+    /// All rows, class after class.
+    pub fn rows(&self) -> &[usize] {
+        &self.order
+    }
+
+    /// The classes that have rows, each with the range of its rows among all.
+    pub fn runs(&self) -> impl Iterator<Item = (usize, Range<usize>)> + '_ {
+        let ranges = self.begin.windows(2).map(|ends| ends[0]..ends[1]).enumerate();
+        ranges.filter(|(_, rows)| !rows.is_empty())
+    }
+
     /// The rows of a class.
     pub fn class(&self, c: usize) -> &[usize] {
         &self.order[self.begin[c]..self.begin[c + 1]]

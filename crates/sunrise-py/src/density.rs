@@ -21,6 +21,41 @@ impl<'py> FromPyObject<'_, 'py> for Folds {
     }
 }
 
+/// The sizes of some runs of values, and the values with the number and weight of their rows.
+type Runs<'py> = (
+    Bound<'py, PyArray1<i64>>,
+    Bound<'py, PyArray1<f64>>,
+    Bound<'py, PyArray1<i64>>,
+    Bound<'py, PyArray1<f64>>,
+);
+
+/// Puts runs of values in rising order on lattices: run k, between offsets k and k + 1, on multiples of step k.
+///
+/// A run with step 0 stays.
+#[pyfunction]
+pub fn on_lattices<'py>(
+    py: Python<'py>,
+    x: PyReadonlyArray1<'py, f64>,
+    rows: PyReadonlyArray1<'py, i64>,
+    weight: PyReadonlyArray1<'py, f64>,
+    offsets: PyReadonlyArray1<'py, i64>,
+    steps: PyReadonlyArray1<'py, f64>,
+    threads: usize,
+) -> PyResult<Runs<'py>> {
+    let (x, rows, weight) = (slice(&x)?, slice(&rows)?, slice(&weight)?);
+    let (offsets, steps) = (slice(&offsets)?, slice(&steps)?);
+    let found = py.detach(|| {
+        let runs = density::on_lattices(x, rows, weight, offsets, steps, threads)?;
+        let sizes = runs.iter().map(|run| run.x.len() as i64).collect::<Vec<_>>();
+        let joined =
+            |part: fn(&density::Values) -> &[f64]| runs.iter().map(part).collect::<Vec<_>>().concat();
+        let rows = runs.iter().map(|run| run.rows.as_slice()).collect::<Vec<_>>().concat();
+        Ok((sizes, joined(|run| &run.x), rows, joined(|run| &run.weight)))
+    });
+    let (sizes, x, rows, weight) = found.map_err(raise)?;
+    Ok((sizes.into_pyarray(py), x.into_pyarray(py), rows.into_pyarray(py), weight.into_pyarray(py)))
+}
+
 /// Sums of Gaussian kernels about the points of every column, one for each class and any others of the column.
 #[pyclass(frozen, module = "sunrise._native")]
 pub struct KernelSums(Arc<density::KernelSums>);

@@ -111,6 +111,7 @@ fn _native(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(accumulate::accumulate_moments, m)?)?;
     m.add_function(wrap_pyfunction!(accumulate::count_levels, m)?)?;
     m.add_function(wrap_pyfunction!(accumulate::count_row_totals, m)?)?;
+    m.add_function(wrap_pyfunction!(density::on_lattices, m)?)?;
     m.add_class::<density::KernelSums>()?;
     m.add_class::<density::KernelDensities>()?;
     m.add_class::<text::Alphabet>()?;

@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import os
-from contextvars import ContextVar
+from collections.abc import Callable, Iterable
+from contextvars import ContextVar, copy_context
+from typing import TypeVar
+
+Task = TypeVar("Task")
+Done = TypeVar("Done")
 
 #: Below this number of cells, one thread is faster than two.
 SMALL = 1 << 16
@@ -43,6 +48,20 @@ def threads(n_jobs: int | None, cells: int) -> int:
         if value.isdigit() and int(value) > 0:
             return int(value)
     return _cores()
+
+
+def spread(work: Callable[[Task], Done], tasks: Iterable[Task], n_threads: int) -> list[Done]:
+    """Return the results of a function for some tasks, in their order, computed by so many threads.
+
+    Worth it where the function calls NumPy for large arrays, which other threads need not wait for.
+    """
+    if n_threads <= 1:
+        return [work(task) for task in tasks]
+    from concurrent.futures import ThreadPoolExecutor  # importing it takes time
+
+    with ThreadPoolExecutor(n_threads) as pool:
+        # Settings of the context, n_jobs and those of NumPy, hold in every thread.
+        return [done.result() for done in [pool.submit(copy_context().run, work, task) for task in tasks]]
 
 
 def _cores() -> int:

@@ -19,7 +19,7 @@ from sunrise.forms.kernel_density import Density, Sums, integration_points
 from sunrise.forms.kernel_draws import DrawnDensities
 from sunrise.forms.kernel_removal import KernelRemoval
 from sunrise.forms.pointwise import Pointwise
-from sunrise.numerics.bandwidth import bandwidth, given_bandwidth, silverman_of_runs
+from sunrise.numerics.bandwidth import bandwidth, given_bandwidth, silverman_of_columns
 from sunrise.statistics.bounds import Bounds
 from sunrise.statistics.empirical import Values
 from sunrise.statistics.grids import EvenGrid, Grid, Lattice, given_grid, split_error
@@ -222,7 +222,7 @@ class Kernel(Candidate, KeepsValues):
         if isinstance(self.bandwidth, str):
             width, known = np.ones(shape), np.full(shape[::-1], np.nan)
             if self.bandwidth == "silverman":
-                known = silverman_of_runs(scaled.x, scaled.weight, scaled.offsets).reshape(shape[::-1])
+                known = silverman_of_columns(scaled.x, scaled.weight, scaled.offsets, shape[0])
             for j in np.flatnonzero(scaled.known).tolist():
                 width[:, j] = self.fixed_widths(j, shape[0]) or self._bandwidths_by_rule(scaled, j, known[j])
         else:

@@ -14,7 +14,7 @@ import numpy as np
 
 from sunrise import _native
 from sunrise._common.arrays import Floats, Integers
-from sunrise._common.threads import threads
+from sunrise._common.threads import spread, threads
 from sunrise.numerics.special import weighted_sum
 
 #: Number of grid cells of the improved Sheather-Jones rule, and the relative margin of the grid on each side.
@@ -104,6 +104,24 @@ def silverman_of_runs(x: Floats, w: Floats, offsets: Integers) -> Floats:
     least = np.maximum(2.0**-50 * np.maximum(np.abs(low), np.abs(high)), 1e-300)
     widths[some] = np.where(sizes > 1, np.maximum(2.0 * half * 0.9 * robust * n**-0.2, least), np.nan)
     return widths
+
+
+def silverman_of_columns(x: Floats, w: Floats, offsets: Integers, n_classes: int) -> Floats:
+    """Return the same for the samples of the classes of every column, columns x classes.
+
+    Threads share the columns; large columns are computed one by one, so that they stay in cache.
+    """
+    n_columns = (len(offsets) - 1) // max(n_classes, 1)
+    pieces = max(1, min(n_columns, len(x) >> 17))
+    ends = [n_columns * k // pieces * n_classes for k in range(pieces + 1)]
+
+    def of_columns(k: int) -> Floats:
+        own = offsets[ends[k] : ends[k + 1] + 1]
+        part = slice(own[0], own[-1])
+        return silverman_of_runs(x[part], w[part], own - own[0])
+
+    widths = np.concatenate(spread(of_columns, range(pieces), threads(None, len(x))))
+    return widths.reshape(n_columns, n_classes)
 
 
 def scott(x: Floats, w: Floats) -> float:

@@ -13,8 +13,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from sunrise import _native
 from sunrise._common.arrays import Codes, Floats, Integers, Mask, Positions
 from sunrise._common.stored import stored
+from sunrise._common.threads import spread, threads
 from sunrise.statistics.base import NeverSeenError, reindex_classes, subtract_observed
 from sunrise.statistics.fading import FadingValues
 from sunrise.statistics.grids import Grid
@@ -150,21 +152,15 @@ class Values(FadingValues):
         if weight is None and not any(grids) and x.size <= _AT_ONCE and codes.min(initial=0) >= 0:
             return cls._of_equal_rows(x, codes, n_classes)
         rows_of_class = [np.flatnonzero(member) for member in _members(codes, weight, n_classes)]
-        runs, rows, weights = [], [], []
-        for j, column in enumerate(x.T):
-            grid = grid_of(grids, j)
-            for own in rows_of_class:
-                cells = column[own]
-                observed = ~np.isnan(cells)
-                if not observed.all():
-                    own, cells = own[observed], cells[observed]
-                w = None if weight is None else weight[own]
-                run = Run.of(cells, w)
-                runs.append(run if grid is None else run.on_grid(grid))
-                rows.append(len(own))
-                weights.append(float(len(own)) if w is None else float(w.sum()))
-        n_rows, total = (np.reshape(part, (x.shape[1], n_classes)).T for part in (rows, weights))
-        return cls._of_runs(n_rows.astype(np.int64), total.astype(np.float64), runs)
+
+        def of_column(column: Floats) -> list[tuple[Run, int, float]]:
+            return [_run_of(column, own, weight) for own in rows_of_class]
+
+        parts = [part for own in spread(of_column, x.T, threads(None, 16 * x.size)) for part in own]
+        n_rows = np.array([n for _, n, _ in parts], np.int64).reshape(x.shape[1], n_classes).T
+        total = np.array([w for _, _, w in parts], np.float64).reshape(x.shape[1], n_classes).T
+        values = cls._of_runs(n_rows, total, [run for run, _, _ in parts])
+        return values.on_grids(grids) if any(grids) else values
 
     @classmethod
     def _of_equal_rows(cls, x: Floats, codes: Codes, n_classes: int) -> Values:
@@ -198,16 +194,23 @@ class Values(FadingValues):
 
     def on_grids(self, grids: Sequence[Grid | None]) -> Values:
         """Put the values of every column on its grid; a column whose grid is None keeps its values."""
+        own = [grid_of(grids, j) for j in range(self.n_columns)]
+        if all(grid is None or grid.is_plain for grid in own):
+            steps = np.repeat([0.0 if grid is None else float(grid.step) for grid in own], self.n_classes)
+            values, n_threads = (self.x, self.times, self.weight), threads(None, 4 * len(self.x))
+            sizes, x, times, w = _native.on_lattices(*values, self.offsets, steps, n_threads)
+            sizes = sizes.reshape(self.sizes.T.shape).T
+            return Values(self.rows, self.observed_weight, sizes, x, times, w)
         runs = [
-            run if (grid := grid_of(grids, j)) is None else run.on_grid(grid)
-            for j in range(self.n_columns)
+            run if grid is None else run.on_grid(grid)
+            for j, grid in enumerate(own)
             for run in self.of_column(j)
         ]
         return Values._of_runs(self.rows, self.observed_weight, runs)
 
     def number_of_nodes(self, grid: Grid, j: int) -> int:
         """Return how many nodes of a grid column j would have, all classes together."""
-        return sum(len(run.on_grid(grid).x) for run in self.of_column(j))
+        return len(self.select_columns(np.array([j])).on_grids((grid,)).x)
 
     def points_of_cells(
         self, grids: Sequence[Grid | None], x: Floats, c: Codes, j: Positions, w: Floats
@@ -378,6 +381,16 @@ def _members(codes: Codes, weight: Floats | None, n_classes: int) -> Iterator[Ma
     for c in range(n_classes):
         own = codes == c
         yield own if weight is None else own & (weight > 0)
+
+
+def _run_of(column: Floats, rows: Positions, weight: Floats | None) -> tuple[Run, int, float]:
+    """Return the run of some rows of a column, the number of its observed cells and their weight."""
+    cells = column[rows]
+    observed = ~np.isnan(cells)
+    if not observed.all():
+        rows, cells = rows[observed], cells[observed]
+    w = None if weight is None else weight[rows]
+    return Run.of(cells, w), len(rows), float(len(rows)) if w is None else float(w.sum())
 
 
 def grid_of(grids: Sequence[Grid | None], j: int) -> Grid | None:

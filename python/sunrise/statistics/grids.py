@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from numbers import Integral
-from typing import Any, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
@@ -35,6 +35,10 @@ class Grid(Protocol):
     def step(self) -> float:
         """Distance between two nodes."""
 
+    @property
+    def is_plain(self) -> bool:
+        """True if the nodes are all multiples of the step."""
+
     def split(self, x: Floats) -> Split:
         """Return the two nodes around each value, and the share of the upper one."""
 
@@ -50,6 +54,8 @@ class EvenGrid:
     low: float
     high: float
     cells: int
+
+    is_plain: ClassVar[bool] = False
 
     @property
     def step(self) -> float:
@@ -81,6 +87,11 @@ class Lattice:
     def finer_than(cls, width: float, bounds: Bounds = Bounds()) -> Lattice:  # noqa: B008
         """Return the lattice with the largest step that is not above `width`."""
         return cls(2.0 ** math.floor(math.log2(width)), bounds)
+
+    @property
+    def is_plain(self) -> bool:
+        """True without bounds."""
+        return self.bounds == Bounds()
 
     @property
     def coarser(self) -> Lattice:

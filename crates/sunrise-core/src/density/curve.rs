@@ -34,6 +34,9 @@ impl Cell {
     const EXACT: Cell = Cell { middle: 0.0, scale: 0.0, first: 0.0, others: 0.0 };
 }
 
+/// Positions whose polynomials are found together.
+const SOME: usize = 256;
+
 /// Adding it moves a whole number into the lowest bits of a float.
 const TO_BITS: f64 = (1u64 << 52) as f64;
 
@@ -166,26 +169,38 @@ impl Curve {
         (interval > 0.0).then_some(Place { first: interval as usize * self.each, s })
     }
 
-    /// The intervals of positions, 0 without a polynomial, and the arguments; in short loops that fill vectors.
+    /// Fills in the intervals of positions, 0 without a polynomial, and the arguments.
     #[inline(always)]
-    fn places(&self, positions: &[f64]) -> (Vec<u32>, Vec<f64>) {
-        let mut at: Vec<u32> = positions.iter().map(|&u| index(self.cell(u))).collect();
-        let mut arguments = vec![0.0; positions.len()];
-        for ((at, argument), &u) in at.iter_mut().zip(&mut arguments).zip(positions) {
-            let (interval, s) = self.interval(u, self.cells[*at as usize]);
+    fn places(&self, positions: &[f64], at: &mut [u32], arguments: &mut [f64]) {
+        // Short loops: this one fills vectors.
+        for (at, &u) in at.iter_mut().zip(positions) {
+            *at = index(self.cell(u));
+        }
+        let cells = self.cells.as_slice();
+        for ((at, argument), &u) in at.iter_mut().zip(arguments).zip(positions) {
+            let (interval, s) = self.interval(u, cells[*at as usize]);
             // 0 times NaN is not 0: without a polynomial, the argument of a missing or infinite cell is 0.
             (*at, *argument) = (index(interval), if interval > 0.0 { s } else { 0.0 });
         }
-        (at, arguments)
     }
 
-    /// Fills in the log densities of positions by one class each; NaN without a polynomial.
+    /// Fills in the log densities of positions by one class; NaN without a polynomial.
     #[inline(always)]
-    pub(super) fn own(&self, positions: &[f64], classes: &[i32], logs: &mut [f64]) {
-        let (at, arguments) = self.places(positions);
-        for (((log, &c), &at), &s) in logs.iter_mut().zip(classes).zip(&at).zip(&arguments) {
-            let place = Place { first: at as usize * self.each, s };
-            *log = if at > 0 { self.class(&place, c as usize) } else { f64::NAN };
+    pub(super) fn own(&self, positions: &[f64], class: usize, logs: &mut [f64]) {
+        let (mut at, mut arguments) = ([0; SOME], [0.0; SOME]);
+        for (positions, logs) in positions.chunks(SOME).zip(logs.chunks_mut(SOME)) {
+            self.places(positions, &mut at, &mut arguments);
+            if self.group == 2 {
+                let (terms, _) = as_arrays(&self.coefficients);
+                in_fours(OwnOfPairs { terms, at: &at, arguments: &arguments, class, logs });
+            } else {
+                for ((log, &at), &s) in logs.iter_mut().zip(&at).zip(&arguments) {
+                    *log = self.class(&Place { first: at as usize * self.each, s }, class);
+                }
+            }
+            for (log, &at) in logs.iter_mut().zip(&at) {
+                *log = if at > 0 { *log } else { f64::NAN };
+            }
         }
     }
 
@@ -199,19 +214,25 @@ impl Curve {
         classes: usize,
         left: &mut Vec<usize>,
     ) {
-        let (at, arguments) = self.places(positions);
-        if at.iter().fold(false, |any, &at| any | (at == 0)) {
-            left.extend(at.iter().enumerate().filter(|(_, &at)| at == 0).map(|(r, _)| r));
-        }
-        // The first interval, that of rows without a polynomial, has zeros.
-        if self.group == 2 && classes == 2 {
-            let ((terms, _), (scores, _)) = (as_arrays(&self.coefficients), as_arrays_mut(scores));
-            return in_fours(AddPairs { terms, at: &at, arguments: &arguments, weight, scores });
-        }
-        for ((scores, &at), &s) in scores.chunks_exact_mut(classes).zip(&at).zip(&arguments) {
-            self.groups(&Place { first: at as usize * self.each, s }, |class, logs| {
-                scores[class..].iter_mut().zip(logs).for_each(|(score, log)| *score += weight * log);
-            });
+        let (mut at, mut arguments) = ([0; SOME], [0.0; SOME]);
+        let parts = positions.chunks(SOME).zip(scores.chunks_mut(SOME * classes));
+        for (k, (positions, scores)) in parts.enumerate() {
+            self.places(positions, &mut at, &mut arguments);
+            let at = &at[..positions.len()];
+            if at.iter().fold(false, |any, &at| any | (at == 0)) {
+                left.extend(at.iter().enumerate().filter(|(_, &at)| at == 0).map(|(r, _)| SOME * k + r));
+            }
+            // The first interval, that of rows without a polynomial, has zeros.
+            if classes == 2 {
+                let ((terms, _), (scores, _)) = (as_arrays(&self.coefficients), as_arrays_mut(scores));
+                in_fours(AddPairs { terms, at, arguments: &arguments, weight, scores });
+                continue;
+            }
+            for ((scores, &at), &s) in scores.chunks_exact_mut(classes).zip(at).zip(&arguments) {
+                self.groups(&Place { first: at as usize * self.each, s }, |class, logs| {
+                    scores[class..].iter_mut().zip(logs).for_each(|(score, log)| *score += weight * log);
+                });
+            }
         }
     }
 
@@ -228,26 +249,16 @@ impl Curve {
         }
     }
 
-    /// The log density of one class.
+    /// The log density of one class, if a group has four.
     #[inline(always)]
-    pub(super) fn class(&self, place: &Place, c: usize) -> f64 {
-        // The sizes of groups are written out, because a division by a variable takes long.
-        if self.group == 2 {
-            self.class_of_group::<2>(place.first + c / 2 * (2 * TERMS), c % 2, place.s)
-        } else {
-            self.class_of_group::<4>(place.first + c / 4 * (4 * TERMS), c % 4, place.s)
-        }
-    }
-
-    /// The log density of class `k` of the group of `G` classes whose coefficients begin at `first`.
-    #[inline(always)]
-    fn class_of_group<const G: usize>(&self, first: usize, k: usize, s: f64) -> f64 {
-        let (terms, _) = as_arrays::<G, _>(&self.coefficients[first..][..TERMS * G]);
+    fn class(&self, place: &Place, c: usize) -> f64 {
+        // The size of a group is written out, because a division by a variable takes long.
+        let terms = &self.coefficients[place.first + c / 4 * (4 * TERMS)..][..4 * TERMS];
         let mut coefficients = [[0.0]; TERMS];
-        for (coefficient, terms) in coefficients.iter_mut().zip(terms) {
-            coefficient[0] = terms[k % G];
+        for (coefficient, terms) in coefficients.iter_mut().zip(as_arrays::<4, _>(terms).0) {
+            coefficient[0] = terms[c % 4];
         }
-        polynomials(&coefficients, [s])[0]
+        polynomials(&coefficients, [place.s])[0]
     }
 }
 
@@ -265,30 +276,48 @@ impl WithSimd for AddPairs<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        let rows = self.scores.iter_mut().zip(self.at).zip(self.arguments);
-        if S::F64_LANES != 4 {
-            for ((scores, &at), &s) in rows {
-                let logs = evaluate::<2>(&self.terms[at as usize], s);
-                (0..2).for_each(|k| scores[k] += self.weight * logs[k]);
-            }
-            return;
-        }
-        for ((scores, &at), &s) in rows {
-            // A vector has two neighbouring powers of both classes: even and odd powers are summed side by side.
-            let Some((&[a, b, c, d], _)) = S::as_simd_f64s(&self.terms[at as usize]).0.split_first_chunk()
-            else {
-                return;
-            };
-            let square = simd.splat_f64s(s * s);
-            let upper = simd.mul_add_e_f64s(square, d, c);
-            let upper = simd.mul_add_e_f64s(square, upper, b);
-            let mut sums = [0.0; 4];
-            if let [sums] = S::as_mut_simd_f64s(&mut sums).0 {
-                *sums = simd.mul_add_e_f64s(square, upper, a);
-            }
+        for ((scores, &at), &s) in self.scores.iter_mut().zip(self.at).zip(self.arguments) {
+            let sums = pair(simd, &self.terms[at as usize], s);
             (0..2).for_each(|k| scores[k] += self.weight * (sums[k] + s * sums[2 + k]));
         }
     }
+}
+
+/// Fills in the log densities of one of two classes.
+struct OwnOfPairs<'a> {
+    terms: &'a [[f64; 2 * TERMS]],
+    at: &'a [u32],
+    arguments: &'a [f64],
+    class: usize,
+    logs: &'a mut [f64],
+}
+
+impl WithSimd for OwnOfPairs<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        for ((log, &at), &s) in self.logs.iter_mut().zip(self.at).zip(self.arguments) {
+            let sums = pair(simd, &self.terms[at as usize], s);
+            *log = sums[self.class % 2] + s * sums[2 + self.class % 2];
+        }
+    }
+}
+
+/// The polynomials of a group of two classes: sums of the even powers of both, and of the odd ones without a factor s.
+#[inline(always)]
+fn pair<S: Simd>(simd: S, terms: &[f64; 2 * TERMS], s: f64) -> [f64; 4] {
+    // A vector has two neighbouring powers of both classes, so both sums are computed side by side.
+    let mut sums = [0.0; 4];
+    let ([a, b, c, d], [sum]) = (S::as_simd_f64s(terms).0, S::as_mut_simd_f64s(&mut sums).0) else {
+        let [first, second] = evaluate::<2>(terms, s);
+        return [first, second, 0.0, 0.0];
+    };
+    let square = simd.splat_f64s(s * s);
+    let upper = simd.mul_add_e_f64s(square, *d, *c);
+    let upper = simd.mul_add_e_f64s(square, upper, *b);
+    *sum = simd.mul_add_e_f64s(square, upper, *a);
+    sums
 }
 
 /// The polynomials of a group of `G` classes.
@@ -351,7 +380,11 @@ mod tests {
                                 (0..2).all(|c| (found[c] - exact[c]).abs() < 1e-9),
                                 "{u} {found:?} {exact:?}"
                             );
-                            assert!((0..2).all(|c| (found[c] - curve.class(&place, c)).abs() < 1e-13));
+                            let mut own = [0.0];
+                            assert!((0..2).all(|c| {
+                                curve.own(&[u], c, &mut own);
+                                (found[c] - own[0]).abs() < 1e-13
+                            }));
                         });
                     }
                 }

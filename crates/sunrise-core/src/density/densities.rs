@@ -4,11 +4,11 @@ use super::curve::Curve;
 use super::finder::Finder;
 use super::kernels::{Folds, KernelSums};
 use super::lattice::{kernels_on_lattice, shares, Shares};
+use super::removed::Removed;
 use super::scaled::ScaledFloat;
 use super::square;
 use super::sum::RemovedPoint;
 use crate::fault::Fault;
-use crate::normalise::exp_of_negative;
 use crate::parallel::run;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -27,16 +27,8 @@ const MOST_WHOLE: f64 = 4096.0;
 /// Share of a total below which the rest of a subtraction is rounding.
 const RESIDUE: f64 = 1.0 / (1u64 << 46) as f64;
 
-/// log(1 - e) for e up to 1/2, as -2 artanh(e / (2 - e)).
-#[inline(always)]
-fn log_of_rest<const TERMS: u32>(e: f64) -> f64 {
-    let z = e / (2.0 - e);
-    let series = (0..TERMS).rev().fold(0.0, |sum, k| sum * (z * z) + 1.0 / f64::from(2 * k + 1));
-    -2.0 * z * series
-}
-
-/// Shares up to this one need a few terms of the series only.
-const SMALL_SHARE: f64 = 1.0 / 64.0;
+/// Cells whose kernels are left out together: few, so that hardly any others are beside a cell with a large share.
+const FEW_CELLS: usize = 64;
 
 /// How the sums of a column become densities: (own sum + prior * common density) / total, class by class.
 #[derive(Clone, Debug)]
@@ -338,65 +330,48 @@ impl Densities {
         }
     }
 
-    /// Fills in the log densities of cells of a column by the class of each; NaN where they are not in the table.
+    /// Fills in the log densities of cells of a column by one class; NaN where they are not in the table.
     #[inline(always)]
-    fn own(&self, j: usize, column: &[f64], y: &[i32], logs: &mut [f64]) {
+    fn own(&self, j: usize, c: usize, column: &[f64], logs: &mut [f64]) {
         match self.table(j) {
-            Table::Curve(curve) => curve.own(column, y, logs),
+            Table::Curve(curve) => curve.own(column, c, logs),
             table => {
-                for ((log, &x), &c) in logs.iter_mut().zip(column).zip(y) {
-                    *log = table.entry(x, self.mixture.classes).map_or(f64::NAN, |logs| logs[c as usize]);
+                for (log, &x) in logs.iter_mut().zip(column) {
+                    *log = table.entry(x, self.mixture.classes).map_or(f64::NAN, |logs| logs[c]);
                 }
             }
         }
     }
 
-    /// Fills in the log densities of cells of a column by their own class, without the kernels of the cells.
+    /// Fills in the log densities of cells of column j by their class c, without the kernels of the cells.
     ///
-    /// `row_weight` has the weight of a kernel of each class. The common density stays; a class without other kernels
-    /// has the common density alone. With T the log density and e the share of the own kernel in it, the result is
-    /// T + log(1 - e) + log(total / rest). NaN for a missing cell.
+    /// A kernel has this weight. The common density stays; a class without other kernels has the common density alone.
+    /// 0 for a missing cell.
     #[inline(always)]
-    pub(super) fn left_out(&self, j: usize, column: &[f64], y: &[i32], row_weight: &[f64], logs: &mut [f64]) {
-        self.own(j, column, y, logs);
-        let (sums, at) = (j * self.kernels.per_column, j * self.mixture.classes);
-        // For each class: log of the height of the own kernel / total, and log(total / rest).
-        let logs_of_class: Vec<(f64, f64)> = (0..self.mixture.classes)
-            .map(|c| {
-                let (total, prior) = (self.mixture.total[at + c], self.mixture.prior[at + c]);
-                let rest = total - prior - row_weight[c];
-                let is_alone = rest <= RESIDUE * total;
-                let height = row_weight[c].ln() - self.mixture.log_width[sums + c] - total.ln();
-                (height, if is_alone { f64::NAN } else { (total / (rest + prior)).ln() })
-            })
-            .collect();
-        // Short loops: those without look-ups fill vectors.
-        let (mut share, mut below) = (self.own_kernels(j, column, y), vec![0.0; y.len()]);
-        for ((below, log), &c) in below.iter_mut().zip(&mut *logs).zip(y) {
-            let (height, more) = logs_of_class[c as usize];
-            *below = height - *log;
-            *log += more;
-        }
-        let mut are_small = true;
-        for (share, below) in share.iter_mut().zip(&below) {
-            *share *= exp_of_negative(if *below < 0.0 { *below } else { 0.0 });
-            *share = if *below > 0.0 { 1.0 } else { *share };
-            are_small &= *share <= SMALL_SHARE;
-        }
-        if are_small {
-            share.iter().zip(&mut *logs).for_each(|(share, log)| *log += log_of_rest::<4>(*share));
-        } else {
-            for (share, log) in share.iter().zip(&mut *logs) {
-                *log += log_of_rest::<13>(if *share < 0.5 { *share } else { 0.5 });
+    pub(super) fn left_out(&self, j: usize, c: usize, column: &[f64], weight: f64, logs: &mut [f64]) {
+        self.own(j, c, column, logs);
+        let (sum, at) = (j * self.kernels.per_column + c, j * self.mixture.classes + c);
+        let (total, prior) = (self.mixture.total[at], self.mixture.prior[at]);
+        let rest = total - prior - weight;
+        let removed = Removed {
+            log_height: weight.ln() - self.mixture.log_width[sum] - total.ln(),
+            log_gain: if rest <= RESIDUE * total { f64::NAN } else { (total / (rest + prior)).ln() },
+        };
+        let mut shares = [0.0; FEW_CELLS];
+        for (cells, logs) in column.chunks(FEW_CELLS).zip(logs.chunks_mut(FEW_CELLS)) {
+            let shares = &mut shares[..cells.len()];
+            self.own_kernels(j, c, cells, shares);
+            if removed.leave(logs, shares) {
+                continue;
             }
-        }
-        let mut found = vec![ScaledFloat::ZERO; self.kernels.per_column];
-        for (r, log) in logs.iter_mut().enumerate() {
-            // Too little would be left of the density, or it is not in the table: the other kernels are added up.
-            let is_by_table = share[r] <= 0.5 && log.is_finite();
-            if !is_by_table && !column[r].is_nan() {
-                let c = y[r] as usize;
-                *log = self.left_out_exactly(j, c, column[r], row_weight[c], &mut found);
+            let mut found = vec![ScaledFloat::ZERO; self.kernels.per_column];
+            for ((share, log), &x) in shares.iter().zip(logs).zip(cells) {
+                // Too little would be left of the density, or it is not in the table: the other kernels are added up.
+                if x.is_nan() {
+                    *log = 0.0;
+                } else if !(*share <= 0.5 && log.is_finite()) {
+                    *log = self.left_out_exactly(j, c, x, weight, &mut found);
+                }
             }
         }
     }
@@ -407,27 +382,21 @@ impl Densities {
         shares(x, self.mixture.step[j], &self.folds)
     }
 
-    /// The kernels of cells at the cells themselves, reflections included, in heights of a kernel.
+    /// Fills in the kernels of cells at the cells themselves, reflections included, in heights of a kernel.
     #[inline(always)]
-    fn own_kernels(&self, j: usize, column: &[f64], y: &[i32]) -> Vec<f64> {
-        let (step, sums) = (self.mixture.step[j], j * self.kernels.per_column);
+    fn own_kernels(&self, j: usize, c: usize, column: &[f64], kernels: &mut [f64]) {
+        let (step, sum) = (self.mixture.step[j], j * self.kernels.per_column + c);
         if self.folds.images.len() > 1 {
-            let cells = column.iter().zip(y);
-            return cells
-                .map(|(&x, &c)| self.folded_kernel(sums + c as usize, x, self.shares(j, x)))
-                .collect();
+            for (kernel, &x) in kernels.iter_mut().zip(column) {
+                *kernel = self.folded_kernel(sum, x, self.shares(j, x));
+            }
+        } else if step == 0.0 {
+            kernels.fill(1.0);
+        } else {
+            let per_step = 1.0 / step;
+            kernels.iter_mut().zip(column).for_each(|(kernel, x)| *kernel = x * per_step);
+            kernels_on_lattice(kernels, step / self.kernels.sums[sum].width());
         }
-        if step == 0.0 {
-            return vec![1.0; column.len()];
-        }
-        let classes = &self.kernels.sums[sums..][..self.mixture.classes];
-        let steps: Vec<f64> = classes.iter().map(|sum| step / sum.width()).collect();
-        let (mut own, per_step) = (vec![0.0; column.len()], 1.0 / step);
-        for (own, &c) in own.iter_mut().zip(y) {
-            *own = steps[c as usize];
-        }
-        kernels_on_lattice(column.iter().map(|x| x * per_step), &mut own);
-        own
     }
 
     /// The sum of the kernels of a cell and of its reflections at the cell.
@@ -455,34 +424,19 @@ impl Densities {
         own.plus(common.times(prior)).ln() - (rest + prior).ln()
     }
 
-    /// Whether the points of a column are nodes of a grid.
-    pub(super) fn is_grid(&self, j: usize) -> bool {
-        self.mixture.step[j] > 0.0
+    /// The distance between the nodes of a column; 0 if its points are the cells themselves.
+    pub(super) fn step(&self, j: usize) -> f64 {
+        self.mixture.step[j]
+    }
+
+    /// How cells become positions on the line.
+    pub(super) fn folds(&self) -> &Folds {
+        &self.folds
     }
 
     /// The points of class c in column j, and their weights.
     pub(super) fn points(&self, j: usize, c: usize) -> (&[f64], &[f64]) {
         let sum = &self.kernels.sums[j * self.kernels.per_column + c];
         (sum.points(), sum.weight())
-    }
-
-    /// Whether kernels are those of the cells themselves, not of their logarithms.
-    pub(super) fn is_linear(&self) -> bool {
-        !self.folds.log
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_series_of_the_logarithm_is_long_enough() {
-        for k in 0..=1000 {
-            let e = 0.0005 * f64::from(k);
-            assert!((log_of_rest::<13>(e) - (-e).ln_1p()).abs() < 1e-13, "{e}");
-            let small = e * (2.0 * SMALL_SHARE);
-            assert!((log_of_rest::<4>(small) - (-small).ln_1p()).abs() < 1e-15, "{small}");
-        }
     }
 }

@@ -18,26 +18,32 @@ pub(super) fn shares(x: f64, step: f64, folds: &Folds) -> Shares {
     if step == 0.0 {
         return [(x, 1.0), (x, 0.0)];
     }
+    split(x, step, |node| reflected(node, folds))
+}
+
+/// The multiples of a step around a cell, each replaced by `node` of it, and the shares of the cell in them.
+#[inline(always)]
+pub(super) fn split(x: f64, step: f64, node: impl Fn(f64) -> f64) -> Shares {
     let place = x / step;
     let below = place.floor();
     let upper = share_of_upper(place - below);
-    [(reflected(below * step, folds), 1.0 - upper), (reflected((below + 1.0) * step, folds), upper)]
+    [(node(below * step), 1.0 - upper), (node((below + 1.0) * step), upper)]
 }
 
-/// Replaces steps, in bandwidths, by the kernels of cells at the cells themselves, in heights of a kernel.
+/// Replaces positions of cells, in steps, by the kernels of the cells at the cells themselves, in heights of a kernel.
 ///
-/// `cells` are positions in steps. A kernel is the weighted sum of those about the two nodes of its cell.
+/// `step` is in bandwidths. A kernel is the weighted sum of those about the two nodes of its cell.
 #[inline(always)]
-pub(super) fn kernels_on_lattice(cells: impl Iterator<Item = f64>, steps: &mut [f64]) {
-    if steps.iter().fold(true, |all, &step| all & (step <= FINE)) {
-        steps.iter_mut().zip(cells).for_each(
+pub(super) fn kernels_on_lattice(cells: &mut [f64], step: f64) {
+    if step <= FINE {
+        cells.iter_mut().for_each(
             #[inline(always)]
-            |(step, place)| *step = kernel(place, *step, exp_of_small),
+            |cell| *cell = kernel(*cell, step, exp_of_small),
         );
     } else {
-        steps.iter_mut().zip(cells).for_each(
+        cells.iter_mut().for_each(
             #[inline(always)]
-            |(step, place)| *step = kernel(place, *step, exp_of_negative),
+            |cell| *cell = kernel(*cell, step, exp_of_negative),
         );
     }
 }
@@ -67,7 +73,7 @@ fn share_of_upper(part: f64) -> f64 {
 
 /// A position between the bounds whose kernel, with its reflections, is the same.
 #[inline(always)]
-fn reflected(x: f64, folds: &Folds) -> f64 {
+pub(super) fn reflected(x: f64, folds: &Folds) -> f64 {
     let (lower, upper) = (folds.lower, folds.upper);
     match (lower.is_finite(), upper.is_finite()) {
         (true, true) => {
@@ -101,8 +107,8 @@ mod tests {
         for (x, step, width) in [(0.3, 0.25, 2.0), (-7.03, 0.5, 1.0), (4.0, 4.0, 5.0), (3.9, 0.125, 1.0)] {
             let nodes = shares(x, step, &bounds(f64::NEG_INFINITY, f64::INFINITY));
             let truth: f64 = nodes.iter().map(|(v, w)| w * (-0.5 * ((x - v) / width).powi(2)).exp()).sum();
-            let mut found = [step / width];
-            kernels_on_lattice([x / step].into_iter(), &mut found);
+            let mut found = [x / step];
+            kernels_on_lattice(&mut found, step / width);
             assert!((found[0] - truth).abs() < 1e-14);
         }
     }

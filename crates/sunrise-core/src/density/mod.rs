@@ -18,13 +18,16 @@ mod kernels;
 mod lattice;
 mod layout;
 mod merge;
+mod nodes;
 mod polynomials;
+mod removed;
 mod scaled;
 mod score;
 mod sum;
 
 pub use densities::{Densities, Mixture};
 pub use kernels::{Folds, KernelSums};
+pub use nodes::{on_lattices, Values};
 pub use scaled::ScaledFloat;
 pub use score::DensityScorer;
 pub use sum::{KernelSum, RemovedPoint};

@@ -2,10 +2,11 @@
 
 use super::densities::Densities;
 use super::finder::Finder;
-use super::lattice::PARTS;
+use super::lattice::{reflected, split, PARTS};
 use crate::cells::Matrix;
 use crate::fault::{self, Fault};
 use crate::parallel::{blocks, run};
+use crate::rows::Rows;
 use crate::score::Scorer;
 use crate::vectorised;
 use std::ops::Range;
@@ -57,6 +58,35 @@ fn observed(numbers: &[f64], columns: usize, j: usize) -> impl Iterator<Item = (
     numbers[j..].iter().step_by(columns).copied().enumerate().filter(|(_, x)| !x.is_nan())
 }
 
+/// Calls `act(column, cells)` for every column of `n` rows; `row` is the place of each row among the numbers.
+///
+/// Tiles of rows and columns are copied, so that a line of the cache is read once.
+#[inline(always)]
+fn each_column(
+    numbers: &[f64],
+    columns: usize,
+    n: usize,
+    row: impl Fn(usize) -> usize,
+    mut act: impl FnMut(usize, &[f64]),
+) {
+    // More columns would share too few places of the first cache, because they are a power of two apart.
+    const COLUMNS: usize = 8;
+    const SOME: usize = 64;
+    let mut cells = vec![0.0; COLUMNS.min(columns) * n];
+    for some in blocks(0..columns, COLUMNS) {
+        for rows in blocks(0..n, SOME) {
+            for (j, column) in some.clone().zip(cells.chunks_exact_mut(n)) {
+                for (k, cell) in column[rows.clone()].iter_mut().enumerate() {
+                    *cell = numbers[row(rows.start + k) * columns + j];
+                }
+            }
+        }
+        for (j, column) in some.zip(cells.chunks_exact(n)) {
+            act(j, column);
+        }
+    }
+}
+
 impl Scorer for DensityScorer<'_> {
     fn rows(&self) -> usize {
         self.cells.rows()
@@ -75,15 +105,21 @@ impl Scorer for DensityScorer<'_> {
         let mut scratch = Vec::new();
         let numbers = self.cells.numbers(rows.clone(), &mut scratch)?;
         check(self.cells.as_ref(), rows, numbers)?;
-        let mut column = vec![0.0; numbers.len() / columns.max(1)];
         vectorised(
             #[inline(always)]
             || {
-                for j in (0..columns).filter(|&j| self.weight[j] != 0.0) {
-                    let cells = numbers[j..].iter().step_by(columns);
-                    column.iter_mut().zip(cells).for_each(|(to, cell)| *to = *cell);
-                    self.densities.add(j, &column, self.weight[j], scores);
-                }
+                each_column(
+                    numbers,
+                    columns,
+                    numbers.len() / columns.max(1),
+                    |k| k,
+                    #[inline(always)]
+                    |j, column| {
+                        if self.weight[j] != 0.0 {
+                            self.densities.add(j, column, self.weight[j], scores);
+                        }
+                    },
+                );
             },
         );
         Ok(())
@@ -123,7 +159,7 @@ impl Densities {
         let known = |&c: &i32| usize::try_from(c).is_ok_and(|c| c < classes);
         let fits =
             cells.columns() == self.columns() && y.len() == cells.rows() && row_weight.len() == classes;
-        if !fits || !self.is_linear() || !y.iter().all(known) {
+        if !fits || self.folds().log || !y.iter().all(known) {
             return Err(Fault::shape("the kernels do not fit the cells and their classes"));
         }
         Ok(())
@@ -141,55 +177,74 @@ impl Densities {
     ) -> Result<bool, Fault> {
         self.check_training(cells, y, row_weight)?;
         let (n, columns, classes) = (cells.rows(), cells.columns(), self.classes());
-        let add = |sums: &mut [u64], part: Vec<u64>| {
-            sums.iter_mut().zip(part).for_each(|(sum, part)| *sum = sum.wrapping_add(part));
-        };
+        let training = Rows::new(y, None, classes)?;
         let mut sums = vec![0_u64; columns * classes];
         for part in run(threads, blocks(0..n, TASK).collect(), |rows| {
-            let mut own = vec![0_u64; columns * classes];
-            let mut scratch = Vec::new();
-            let numbers = cells.numbers(rows.clone(), &mut scratch)?;
-            vectorised(
-                #[inline(always)]
-                || {
-                    for (row, &c) in numbers.chunks_exact(columns.max(1)).zip(&y[rows]) {
-                        let own = &mut own[c as usize * columns..][..columns];
-                        for (j, (sum, &x)) in own.iter_mut().zip(row).enumerate() {
-                            let own = if self.is_grid(j) { self.hash_on_grid(j, x) } else { hash(x) };
-                            *sum = sum.wrapping_add(own);
-                        }
-                    }
-                },
-            );
+            let (mut own, mut scratch) = (vec![0_u64; columns * classes], Vec::new());
+            for rows in blocks(rows, ROWS) {
+                let grouped = training.part(rows.clone()).by_class();
+                let numbers = cells.numbers(rows, &mut scratch)?;
+                let (order, runs): (_, Vec<_>) = (grouped.rows(), grouped.runs().collect());
+                vectorised(
+                    #[inline(always)]
+                    || {
+                        each_column(
+                            numbers,
+                            columns,
+                            order.len(),
+                            |k| order[k],
+                            #[inline(always)]
+                            |j, column| {
+                                for (c, run) in runs.iter().cloned() {
+                                    let sum = &mut own[c * columns + j];
+                                    *sum = sum.wrapping_add(self.hashes(j, &column[run]));
+                                }
+                            },
+                        );
+                    },
+                );
+            }
             Ok(own)
         }) {
-            add(&mut sums, part?);
+            sums.iter_mut().zip(part?).for_each(|(sum, part)| *sum = sum.wrapping_add(part));
         }
         let expected = run(threads, (0..columns * classes).collect(), |k| {
             let (c, j) = (k / columns, k % columns);
             let (points, weight) = self.points(j, c);
-            let parts = if self.is_grid(j) { PARTS } else { 1.0 };
-            let times = |w: &f64| (parts * w / row_weight[c]).round() as u64;
-            points
-                .iter()
-                .zip(weight)
-                .fold(0_u64, |sum, (&v, w)| sum.wrapping_add(times(w).wrapping_mul(hash(v))))
+            let parts = if self.step(j) > 0.0 { PARTS } else { 1.0 } / row_weight[c];
+            vectorised(
+                #[inline(always)]
+                || {
+                    points.iter().zip(weight).fold(
+                        0_u64,
+                        #[inline(always)]
+                        |sum, (&v, w)| sum.wrapping_add(whole(parts * w).wrapping_mul(hash(v))),
+                    )
+                },
+            )
         });
         Ok(sums == expected)
     }
 
-    /// The hashes of the nodes of a cell, as often as its share has parts; 0 if the cell is missing.
+    /// The sum of the hashes of some cells of a column; of their nodes, as often as a share has parts, on a lattice.
     #[inline(always)]
-    fn hash_on_grid(&self, j: usize, x: f64) -> u64 {
-        if x.is_nan() {
-            return 0;
+    fn hashes(&self, j: usize, cells: &[f64]) -> u64 {
+        let (step, folds) = (self.step(j), self.folds());
+        if step == 0.0 {
+            sum_of_hashes(cells, hash)
+        } else if folds.lower.is_finite() || folds.upper.is_finite() {
+            sum_of_hashes(
+                cells,
+                #[inline(always)]
+                |x| hash_on_lattice(x, step, |node| reflected(node, folds)),
+            )
+        } else {
+            sum_of_hashes(
+                cells,
+                #[inline(always)]
+                |x| hash_on_lattice(x, step, |node| node),
+            )
         }
-        let [(below, rest), (above, share)] = self.shares(j, x);
-        // Added to this number, a small whole number fills the last bits; a conversion would take longer.
-        const WHOLE: f64 = 4_503_599_627_370_496.0;
-        let parts = |share: f64| (share * PARTS + WHOLE).to_bits() ^ WHOLE.to_bits();
-        let times = |share: f64, point: f64| parts(share).wrapping_mul(hash(point));
-        times(rest, below).wrapping_add(times(share, above))
     }
 
     /// The log density of every cell by its own class, without the kernel of the cell itself.
@@ -216,44 +271,108 @@ impl Densities {
         });
         let per_row = if weight.is_some() { 1 } else { columns };
         let mut out = vec![0.0; fault::cells(n, per_row)?];
+        let training = Rows::new(y, None, classes)?;
+        let is_used = |j: usize| self.is_known(j) && weight.is_none_or(|w| w[j] != 0.0);
         let parts: Vec<_> = blocks(0..n, ROWS).zip(out.chunks_mut((ROWS * per_row).max(1))).collect();
         let done = run(threads, parts, |(rows, out)| {
+            // Rows of one class lie together, so that its numbers are constants of short loops that fill vectors.
+            let grouped = training.part(rows.clone()).by_class();
+            let (order, runs): (_, Vec<_>) = (grouped.rows(), grouped.runs().collect());
             let mut scratch = Vec::new();
             let numbers = cells.numbers(rows.clone(), &mut scratch)?;
-            self::check(cells, rows.clone(), numbers)?;
-            let y = &y[rows];
-            let (mut column, mut logs) = (vec![0.0; y.len()], vec![0.0; y.len()]);
-            for j in (0..columns).filter(|&j| self.is_known(j) && weight.is_none_or(|w| w[j] != 0.0)) {
-                let cells = numbers[j..].iter().step_by(columns);
-                column.iter_mut().zip(cells).for_each(|(to, cell)| *to = *cell);
-                vectorised(
-                    #[inline(always)]
-                    || self.left_out(j, &column, y, row_weight, &mut logs),
-                );
-                for (r, (&x, log)) in column.iter().zip(&mut logs).enumerate() {
-                    let c = y[r] as usize;
-                    if x.is_nan() {
-                        *log = 0.0;
-                    } else if check {
-                        let (points, weights) = self.points(j, c);
-                        let is_fitted = self.shares(j, x).iter().all(|&(point, share)| {
-                            let at = finders[j * classes + c].position(points, point);
-                            let weight = at.map_or(0.0, |at| weights[at]);
-                            weight >= (1.0 - 1e-9) * share * row_weight[c]
-                        });
-                        *log = if is_fitted { *log } else { f64::NAN };
-                    }
-                }
-                match weight {
-                    Some(weight) => out.iter_mut().zip(&logs).for_each(|(sum, log)| *sum += weight[j] * log),
-                    None => out[j..].iter_mut().step_by(columns).zip(&logs).for_each(|(to, log)| *to = *log),
-                }
+            self::check(cells, rows, numbers)?;
+            let (mut logs, mut sums) = (vec![0.0; order.len()], vec![0.0; order.len()]);
+            vectorised(
+                #[inline(always)]
+                || {
+                    each_column(
+                        numbers,
+                        columns,
+                        order.len(),
+                        |k| order[k],
+                        #[inline(always)]
+                        |j, column| {
+                            if !is_used(j) {
+                                return;
+                            }
+                            for (c, run) in runs.iter().cloned() {
+                                let (cells, logs) = (&column[run.clone()], &mut logs[run]);
+                                self.left_out(j, c, cells, row_weight[c], logs);
+                                if check {
+                                    self.refuse(
+                                        (j, c),
+                                        cells,
+                                        &finders[j * classes + c],
+                                        row_weight[c],
+                                        logs,
+                                    );
+                                }
+                            }
+                            match weight {
+                                Some(weight) => {
+                                    sums.iter_mut().zip(&logs).for_each(|(sum, log)| *sum += weight[j] * log);
+                                }
+                                None => {
+                                    order.iter().zip(&logs).for_each(|(r, log)| out[r * columns + j] = *log)
+                                }
+                            }
+                        },
+                    );
+                },
+            );
+            if weight.is_some() {
+                order.iter().zip(sums).for_each(|(&r, sum)| out[r] = sum);
             }
             Ok(())
         });
         done.into_iter().collect::<Result<(), Fault>>()?;
         Ok(out)
     }
+
+    /// Replaces the log densities of cells of column j and class c that are not among its points by NaN.
+    fn refuse(&self, (j, c): (usize, usize), cells: &[f64], finder: &Finder, weight: f64, logs: &mut [f64]) {
+        let (points, weights) = self.points(j, c);
+        let is_fitted = |x: f64| {
+            self.shares(j, x).iter().all(|&(point, share)| {
+                let found = finder.position(points, point).map_or(0.0, |at| weights[at]);
+                found >= (1.0 - 1e-9) * share * weight
+            })
+        };
+        for (log, &x) in logs.iter_mut().zip(cells) {
+            *log = if x.is_nan() || is_fitted(x) { *log } else { f64::NAN };
+        }
+    }
+}
+
+/// The sum of the hashes of cells.
+#[inline(always)]
+fn sum_of_hashes(cells: &[f64], hash: impl Fn(f64) -> u64) -> u64 {
+    cells.iter().fold(
+        0_u64,
+        #[inline(always)]
+        |sum, &x| sum.wrapping_add(hash(x)),
+    )
+}
+
+/// The hashes of the nodes of a cell, as often as its share has parts; 0 if the cell is missing.
+#[inline(always)]
+fn hash_on_lattice(x: f64, step: f64, node: impl Fn(f64) -> f64) -> u64 {
+    let [(below, rest), (above, share)] = split(x, step, node);
+    let times = |share: f64, point: f64| whole(share * PARTS).wrapping_mul(hash(point));
+    let sum = times(rest, below).wrapping_add(times(share, above));
+    if x.is_nan() {
+        0
+    } else {
+        sum
+    }
+}
+
+/// The whole number next to a number from 0 to 2^52.
+#[inline(always)]
+fn whole(x: f64) -> u64 {
+    // Added to this float, a number fills its last bits; a conversion would take longer.
+    const WHOLE: f64 = 4_503_599_627_370_496.0;
+    (x + WHOLE).to_bits() ^ WHOLE.to_bits()
 }
 
 /// A hash of a number, 0 if it is missing; both zeros have one.
