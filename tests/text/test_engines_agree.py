@@ -20,7 +20,7 @@ def documents(rng, n=400, words=90):
     return SparseBlock(cells[row, column], column.astype(np.int32), indptr, cells.shape)
 
 
-@pytest.mark.parametrize("n_classes, n_plain, n_joint", [(2, 0, 1), (3, 1, 0), (7, 1, 2), (20, 0, 1)])
+@pytest.mark.parametrize("n_classes, n_plain, n_joint", [(2, 0, 1), (3, 1, 0), (7, 1, 2), (20, 0, 1), (40, 0, 1)])
 @pytest.mark.parametrize("threads", [1, 3])
 def test_losses_of_a_temperature(rng, n_classes, n_plain, n_joint, threads):
     n = 1100
@@ -69,7 +69,7 @@ def test_cells_times_the_factors_of_their_words(rng, threads):
 
 
 @pytest.mark.parametrize("order", ["C", "F"])
-@pytest.mark.parametrize("n_classes", [1, 2, 5])
+@pytest.mark.parametrize("n_classes", [1, 2, 5, 40])
 @pytest.mark.parametrize("threads", [1, 3])
 def test_log_odds_of_counts_with_factors(rng, n_classes, threads, order):
     block, factors = documents(rng), 2.0 ** rng.integers(-3, 3, 90)  # their products have no rounding errors

@@ -165,7 +165,7 @@ def _rest(rows):
 
 
 @every_engine
-@pytest.mark.parametrize("n_classes", [2, 4])
+@pytest.mark.parametrize("n_classes", [2, 4, 40])
 def test_the_weights_minimise_the_penalised_loss(engine, n_classes):
     rng = np.random.default_rng(1)
     x = sparse.random_array((80, 15), density=0.3, rng=rng, format="csr")
