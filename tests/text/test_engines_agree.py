@@ -20,7 +20,9 @@ def documents(rng, n=400, words=90):
     return SparseBlock(cells[row, column], column.astype(np.int32), indptr, cells.shape)
 
 
-@pytest.mark.parametrize("n_classes, n_plain, n_joint", [(2, 0, 1), (3, 1, 0), (7, 1, 2), (20, 0, 1), (40, 0, 1)])
+@pytest.mark.parametrize(
+    "n_classes, n_plain, n_joint", [(2, 0, 1), (3, 1, 0), (7, 1, 2), (20, 0, 1), (40, 0, 1)]
+)
 @pytest.mark.parametrize("threads", [1, 3])
 def test_losses_of_a_temperature(rng, n_classes, n_plain, n_joint, threads):
     n = 1100
