@@ -44,11 +44,10 @@ from sunrise.statistics.terms import X
 #: Number of rows in the sample; most cells in the sample, so that many columns have fewer rows, but no fewer than the
 #: third number; least number of rows of each class.
 ROWS, CELLS, FEWEST_ROWS, ROWS_OF_CLASS = 2000, 1 << 16, 500, 20
-#: Columns whose scores are computed together, which bounds the memory.
-TOGETHER = 512
-#: Number of classes beyond which families are chosen by type; classes^2 x cells beyond which families with quadratic
-#: cost in the classes (kernel densities) are not candidates.
-MOST_CLASSES, MOST_COST = 200, 100_000_000
+#: Numbers of classes and of numeric columns beyond which families are chosen by type, because scoring takes some
+#: milliseconds per column; classes^2 x cells beyond which families with quadratic cost in the classes (kernel
+#: densities) are not candidates.
+MOST_CLASSES, MOST_COLUMNS, MOST_COST = 200, 2048, 100_000_000
 #: Families are chosen by type with fewer cells than this in a column, or with fewer than two classes with this many
 #: rows.
 FEWEST_CELLS, FEWEST_OF_CLASS = 30, 5
@@ -79,7 +78,7 @@ def choose_by_score(
     for j, shortlist in (shortlists or {}).items():
         candidates[j] = [family for family in candidates.get(j, []) if family.name in shortlist]
     candidates = {j: own for j, own in candidates.items() if len(own) > 1}
-    if not candidates:
+    if not 0 < len(candidates) <= MOST_COLUMNS:
         return {}
     most = max(FEWEST_ROWS, min(ROWS, CELLS // len(candidates)))
     costs = {family.name: n_classes**family.cost_power for family in families}
@@ -91,18 +90,15 @@ def choose_by_score(
     names = {j: {family.name for family in own} for j, own in candidates.items()}
     choices: dict[int, Choice] = {}
     for is_few in (True, False):
-        alike = [j for j in names if x[j].is_few == is_few]
-        for first in range(0, len(alike), TOGETHER):
-            some = alike[first : first + TOGETHER]
-            pairs = [
-                Pair(family, j)
-                for family in families
-                if family.name in affordable
-                for j in some
-                if family.name in names[j]
-            ]
-            if pairs:
-                choices |= _choices(pairs, sample.scores(pairs, x, settings))
+        pairs = [
+            Pair(family, j)
+            for family in families
+            if family.name in affordable
+            for j, own in names.items()
+            if x[j].is_few == is_few and family.name in own
+        ]
+        if pairs:
+            choices |= _choices(pairs, sample.scores(pairs, x, settings))
     return choices
 
 
