@@ -100,14 +100,14 @@ def small() -> list[Case]:
             "GaussianNB.predict_proba, one row of Iris",
             lambda: a.predict_proba(row),
             lambda: b.predict_proba(row),
-            12,
+            18,
             repeat=300,
         ),
         Case(
             "GaussianNB.fit, Iris",
             lambda: peer.GaussianNB().fit(X, y),
             lambda: _fit_and_derive(sunrise.GaussianNB(), X, y, "var_"),
-            3,
+            4.5,
             repeat=100,
         ),
     ]
