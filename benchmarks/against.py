@@ -14,8 +14,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from benchmarks.frames import line
 from benchmarks.tables import schema
+from benchmarks.timing import line
 
 HERE = Path(__file__).resolve().parents[1]
 MEASURE = """

@@ -31,9 +31,9 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
 
-from benchmarks.frames import adult_frame, line
+from benchmarks.frames import adult_frame
 from benchmarks.tables import load, protocol, schema
-from benchmarks.timing import interleaved, shown
+from benchmarks.timing import interleaved, line, shown
 
 #: Claims: the log loss is at most WITHIN times that of logistic regression on a share WITHIN_SHARE of the tables; the
 #: mean log loss is at most REMAINS times the uncalibrated one; the accuracy is not lower on a share KEPT_SHARE of the

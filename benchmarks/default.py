@@ -16,8 +16,8 @@ import numpy as np
 import sunrise
 from sklearn.model_selection import StratifiedKFold
 
-from benchmarks.frames import line
 from benchmarks.tables import load, measure, protocol, schema
+from benchmarks.timing import line
 
 SETTINGS: dict[str, dict[str, Any]] = {
     "default": {},

@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 import sunrise
 
-from benchmarks.frames import line
 from benchmarks.tables import load, measure, protocol, schema
+from benchmarks.timing import line
 
 #: Tables that EBM fits five times in a few minutes.
 TABLES = (

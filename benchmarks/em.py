@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
 from benchmarks import tables
-from benchmarks.frames import line
 from benchmarks.text import COLLECTIONS
+from benchmarks.timing import line
 
 SIZES = (20, 40, 100, 300, 600, 1000, 3000)
 MULTINOMIAL: dict[str, Any] = {"model": "multinomial"}

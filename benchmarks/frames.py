@@ -24,17 +24,13 @@ import sunrise
 from benchmarks.baseline import Baseline
 from benchmarks.memory import grown
 from benchmarks.tables import DATA, load, schema
-from benchmarks.timing import interleaved, shown
+from benchmarks.timing import interleaved, line, shown
 
 #: Claims: time of scikit-learn divided by ours (fit, predict), our time divided by that of polars, and additional
 #: memory divided by the size of the frame.
 FIT, PREDICT, GROUP_BY, MEMORY = 10.0, 8.0, 4.0, 0.10
 
 ROWS, CLASSES, ROUNDS = 2_000_000, 5, 9
-
-
-def line(*cells: str) -> None:
-    print(f"| {' | '.join(cells)} |", flush=True)
 
 
 def adult_frame(library: str) -> tuple[Any, Any, list[str], list[str]]:

@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 import sunrise
 
-from benchmarks.frames import line
 from benchmarks.tables import load, measure, protocol, schema
+from benchmarks.timing import line
 
 #: Claims of pairs, and of pairs and a block: mean accuracy, tables within 1.05 of the log loss of logistic regression.
 LEAST_ACCURACY, CLOSE_TABLES = {"pairs": 0.862, "auto": 0.870}, {"pairs": 23, "auto": 24}

@@ -11,8 +11,7 @@ import numpy as np
 import sunrise
 from scipy import sparse
 
-from benchmarks.frames import line
-from benchmarks.timing import interleaved
+from benchmarks.timing import interleaved, line
 
 THREADS = (1, 2, 4, 8, 16)
 

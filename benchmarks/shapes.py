@@ -19,10 +19,9 @@ import sunrise
 
 from benchmarks.baseline import Baseline
 from benchmarks.calibration import Score, logistic, measure
-from benchmarks.frames import line
 from benchmarks.tables import load, protocol, schema
 from benchmarks.tables import measure as of_baseline
-from benchmarks.timing import interleaved, shown
+from benchmarks.timing import interleaved, line, shown
 
 #: Claims: mean accuracy above the baseline in points; share of the tables with numeric columns with a lower log loss.
 GAIN, LOWER = 4.0, 0.9

@@ -22,9 +22,8 @@ from numpy.typing import NDArray
 from sunrise.estimators import learning as module
 
 from benchmarks.calibration import boosting, logistic
-from benchmarks.frames import line
 from benchmarks.tables import load, schema
-from benchmarks.timing import interleaved, shown
+from benchmarks.timing import interleaved, line, shown
 
 TABLES = (
     "adult",

@@ -34,9 +34,8 @@ from sklearn.naive_bayes import MultinomialNB
 from sklearn.pipeline import make_pipeline
 from sunrise.text import WordCounter
 
-from benchmarks.frames import line
 from benchmarks.tables import DATA
-from benchmarks.timing import interleaved, shown
+from benchmarks.timing import interleaved, line, shown
 
 Folds = list[tuple[NDArray[Any], NDArray[Any]]]
 

@@ -16,9 +16,9 @@ import numpy as np
 import sunrise
 from numpy.typing import NDArray
 
-from benchmarks.frames import line
 from benchmarks.tables import DATA
 from benchmarks.text import COLLECTIONS, by_chance
+from benchmarks.timing import line
 
 LETTERS = {"analyzer": "char_wb"}
 #: Settings of TextNB to compare, by data set.

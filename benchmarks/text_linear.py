@@ -24,8 +24,8 @@ from sklearn.linear_model import LogisticRegression, LogisticRegressionCV
 from sklearn.model_selection import GridSearchCV
 from sklearn.svm import LinearSVC
 
-from benchmarks.frames import line
 from benchmarks.text import COLLECTIONS
+from benchmarks.timing import line
 
 Texts = list[str]
 Labels = NDArray[Any]

@@ -1,4 +1,4 @@
-"""Helpers of the benchmarks: time alternating calls and format times."""
+"""Helpers of the benchmarks: time alternating calls, format times and print lines of tables."""
 
 from __future__ import annotations
 
@@ -24,3 +24,8 @@ def interleaved(*runs: Callable[[], Any], rounds: int, repeat: int = 1) -> tuple
 def shown(time: float) -> str:
     """Format a time in milliseconds or microseconds."""
     return f"{time * 1e6:.1f} us" if time < 1e-3 else f"{time * 1e3:.1f} ms"
+
+
+def line(*cells: str) -> None:
+    """Print a line of a table."""
+    print(f"| {' | '.join(cells)} |", flush=True)
