@@ -3,20 +3,34 @@
 //! The loss is the sum over documents of -w log softmax(offset + Z v)[y], plus (penalty / 2) |v|^2. Two classes have one
 //! column, the score of the second class against the first. Every gradient is a sum of documents, so the search keeps
 //! all weights as v = Z' a, a coefficient of every document and class: there are fewer documents than words. A step
-//! needs one product with Z' and one with Z; everything else is linear in vectors of documents.
+//! needs one product with Z' and one with Z; everything else is linear in vectors of documents. Directions, steps and
+//! changes of the gradient are sums of the gradients so far. The search keeps their coefficients and the inner products
+//! of the gradients, so a step reads every gradient twice.
 //!
 //! This file is long because the search and its vector operations are useless without each other.
+
+use std::borrow::Cow;
+use std::ops::Range;
 
 use crate::fault::{afford, cells, Fault};
 use crate::in_fours;
 use crate::normalise::exp_of_negative;
-use crate::parallel::{pieces, run};
+use crate::parallel::{pieces, run, with_threads};
 
-/// Documents by word counts (CSR), and the same words by documents.
-struct Sparse {
+/// Documents by word counts (CSR), or the same counts as words by documents.
+struct Sparse<'a> {
     starts: Vec<usize>,
-    at: Vec<u32>,
-    x: Vec<f32>,
+    at: Cow<'a, [i32]>,
+    x: Cow<'a, [f32]>,
+    /// Rows of the matrix with about as many cells in every piece.
+    pieces: Vec<Range<usize>>,
+}
+
+impl<'a> Sparse<'a> {
+    fn new(starts: Vec<usize>, at: Cow<'a, [i32]>, x: Cow<'a, [f32]>) -> Self {
+        let pieces = equal_pieces(&starts, PIECES);
+        Sparse { starts, at, x, pieces }
+    }
 }
 
 /// Documents, the scores that they have already, and their classes.
@@ -53,10 +67,12 @@ pub struct Limits {
 
 /// Numbers in a vector: rows are padded to whole vectors.
 const LANES: usize = 8;
-/// Pairs of steps and changes of the gradient that are remembered.
-const MEMORY: usize = 10;
-/// Numbers that one task of a vector operation has.
-const BLOCK: usize = 1 << 14;
+/// Vectors that are remembered, and pairs of steps and changes that are kept when there are more.
+const MEMORY: usize = 21;
+const KEPT_PAIRS: usize = 5;
+/// Numbers that one task of a vector operation has, and most pieces of a matrix.
+const BLOCK: usize = 1 << 12;
+const PIECES: usize = 64;
 /// Step sizes that are tried at the most, and the share of the first slope that ends the search for a step size.
 const TRIES: usize = 8;
 const FLAT: f64 = 0.2;
@@ -71,8 +87,8 @@ struct Along {
 
 struct Problem<'a> {
     rows: WordRows<'a>,
-    by_row: Sparse,
-    by_word: Sparse,
+    by_row: Sparse<'a>,
+    by_word: Sparse<'a>,
     /// Columns of the weights: 1 for two classes; and the length of a row of weights or scores, in whole vectors.
     width: usize,
     stride: usize,
@@ -91,7 +107,7 @@ impl<'a> Problem<'a> {
         }
         let known = rows.indices.iter().all(|&j| j >= 0 && (j as usize) < rows.words);
         let labelled = rows.y.iter().all(|&c| c >= 0 && (c as usize) < rows.classes);
-        if !known || !labelled || rows.classes < 2 || rows.weight.len() != n || n > u32::MAX as usize {
+        if !known || !labelled || rows.classes < 2 || rows.weight.len() != n || n > i32::MAX as usize {
             return Err(broken());
         }
         if rows.offsets.len() != cells(n, rows.classes)? || rows.offsets.iter().any(|x| !x.is_finite()) {
@@ -101,9 +117,8 @@ impl<'a> Problem<'a> {
         let stride = if width == 1 { 1 } else { width.div_ceil(LANES) * LANES };
         afford(rows.words + n, stride)?;
         let starts: Vec<usize> = rows.indptr.iter().map(|&p| p as usize).collect();
-        let by_row =
-            Sparse { starts, at: rows.indices.iter().map(|&j| j as u32).collect(), x: rows.data.to_vec() };
-        let by_word = transposed(&by_row, rows.words);
+        let by_row = Sparse::new(starts, Cow::Borrowed(rows.indices), Cow::Borrowed(rows.data));
+        let by_word = transposed(&by_row, rows.words, threads);
         Ok(Problem { rows, by_row, by_word, width, stride, threads })
     }
 
@@ -118,8 +133,8 @@ impl<'a> Problem<'a> {
     }
 
     /// Writes the product of a matrix and a table to `out`.
-    fn product(&self, matrix: &Sparse, table: &[f32], out: &mut [f32]) {
-        let tasks = cut(out, matrix.starts.len() - 1, self.stride);
+    fn product(&self, matrix: &Sparse<'_>, table: &[f32], out: &mut [f32]) {
+        let tasks = cut(out, &matrix.pieces, self.stride);
         run(self.threads, tasks, |(piece, out)| {
             in_fours(
                 #[inline(always)]
@@ -138,21 +153,12 @@ impl<'a> Problem<'a> {
     /// The loss at scores + step * direction, without the penalty; with `residual`, also its gradient by the scores.
     fn along(&self, scores: &[f32], direction: &[f32], step: f64, residual: Option<&mut [f32]>) -> Along {
         let (n, width) = (self.rows.y.len(), self.stride);
-        let (parts, wanted): (Vec<&mut [f32]>, bool) = match residual {
-            Some(all) => (
-                pieces(n, 64, 64)
-                    .into_iter()
-                    .scan(all, |rest, piece| {
-                        let (part, behind) = std::mem::take(rest).split_at_mut(piece.len() * width);
-                        *rest = behind;
-                        Some(part)
-                    })
-                    .collect(),
-                true,
-            ),
-            None => (pieces(n, 64, 64).into_iter().map(|_| &mut [][..]).collect(), false),
+        let wanted = residual.is_some();
+        let pieces = pieces(n, 64, PIECES);
+        let tasks = match residual {
+            Some(all) => cut(all, &pieces, width),
+            None => pieces.into_iter().map(|piece| (piece, &mut [][..])).collect(),
         };
-        let tasks: Vec<_> = pieces(n, 64, 64).into_iter().zip(parts).collect();
         let sums = run(self.threads, tasks, |(piece, out)| {
             in_fours(
                 #[inline(always)]
@@ -231,20 +237,31 @@ impl<'a> Problem<'a> {
     }
 }
 
-/// Cuts rows of `width` numbers into pieces that depend on the shape only.
-fn cut(all: &mut [f32], n: usize, width: usize) -> Vec<(std::ops::Range<usize>, &mut [f32])> {
+/// Cuts the rows of a table, of `width` numbers each, into pieces.
+fn cut<'a, T>(all: &'a mut [T], pieces: &[Range<usize>], width: usize) -> Vec<(Range<usize>, &'a mut [T])> {
     let mut rest = all;
-    let mut tasks = Vec::new();
-    for piece in pieces(n, 64, 64) {
+    let mut part = |piece: &Range<usize>| {
         let (part, behind) = std::mem::take(&mut rest).split_at_mut(piece.len() * width);
         rest = behind;
-        tasks.push((piece, part));
-    }
-    tasks
+        (piece.clone(), part)
+    };
+    pieces.iter().map(&mut part).collect()
+}
+
+/// Cuts rows into `most` pieces or fewer with about the same number of cells, by the places where the cells of rows start.
+fn equal_pieces(starts: &[usize], most: usize) -> Vec<Range<usize>> {
+    let (n, first) = (starts.len() - 1, starts[0]);
+    let stored = starts[n] - first;
+    let end = |k: usize| match k == most {
+        true => n,
+        false => starts.partition_point(|&at| at - first < stored * k / most).min(n),
+    };
+    let ends: Vec<usize> = (0..=most).map(end).collect();
+    ends.windows(2).filter(|p| p[0] < p[1]).map(|p| p[0]..p[1]).collect()
 }
 
 #[inline(always)]
-fn singles(matrix: &Sparse, first: usize, table: &[f32], out: &mut [f32]) {
+fn singles(matrix: &Sparse<'_>, first: usize, table: &[f32], out: &mut [f32]) {
     for (k, to) in out.iter_mut().enumerate() {
         let range = matrix.starts[first + k]..matrix.starts[first + k + 1];
         let picks = matrix.at[range.clone()].iter().zip(&matrix.x[range]);
@@ -254,7 +271,7 @@ fn singles(matrix: &Sparse, first: usize, table: &[f32], out: &mut [f32]) {
 
 /// Sums of rows of `W` numbers, which stay in registers.
 #[inline(always)]
-fn groups<const W: usize>(matrix: &Sparse, first: usize, table: &[f32], out: &mut [f32]) {
+fn groups<const W: usize>(matrix: &Sparse<'_>, first: usize, table: &[f32], out: &mut [f32]) {
     for (k, to) in out.chunks_exact_mut(W).enumerate() {
         let range = matrix.starts[first + k]..matrix.starts[first + k + 1];
         let mut sums = [0.0_f32; W];
@@ -269,7 +286,7 @@ fn groups<const W: usize>(matrix: &Sparse, first: usize, table: &[f32], out: &mu
 }
 
 #[inline(always)]
-fn wide_groups(matrix: &Sparse, first: usize, table: &[f32], out: &mut [f32], width: usize) {
+fn wide_groups(matrix: &Sparse<'_>, first: usize, table: &[f32], out: &mut [f32], width: usize) {
     for (k, to) in out.chunks_exact_mut(width).enumerate() {
         let range = matrix.starts[first + k]..matrix.starts[first + k + 1];
         to.fill(0.0);
@@ -280,24 +297,31 @@ fn wide_groups(matrix: &Sparse, first: usize, table: &[f32], out: &mut [f32], wi
     }
 }
 
-fn transposed(rows: &Sparse, columns: usize) -> Sparse {
-    let mut starts = vec![0; columns + 1];
+/// Words by documents. Every thread reads all cells and keeps those of its own range of words.
+fn transposed<'a>(rows: &Sparse<'_>, words: usize, threads: usize) -> Sparse<'a> {
+    let mut starts = vec![0; words + 1];
     let stored = rows.starts[0]..rows.starts[rows.starts.len() - 1];
     rows.at[stored.clone()].iter().for_each(|&j| starts[j as usize + 1] += 1);
-    for j in 0..columns {
+    for j in 0..words {
         starts[j + 1] += starts[j];
     }
-    let mut next = starts.clone();
     let (mut at, mut x) = (vec![0; stored.len()], vec![0.0; stored.len()]);
-    for (r, ends) in rows.starts.windows(2).enumerate() {
-        for k in ends[0]..ends[1] {
-            let to = &mut next[rows.at[k] as usize];
-            at[*to] = r as u32;
-            x[*to] = rows.x[k];
-            *to += 1;
+    let ranges = equal_pieces(&starts, threads);
+    let cells: Vec<_> = ranges.iter().map(|words| starts[words.start]..starts[words.end]).collect();
+    let tasks: Vec<_> = cut(&mut at, &cells, 1).into_iter().zip(cut(&mut x, &cells, 1)).zip(ranges).collect();
+    run(threads, tasks, |(((cells, at), (_, x)), words)| {
+        let mut next: Vec<usize> = starts[words.clone()].iter().map(|start| start - cells.start).collect();
+        for (r, ends) in rows.starts.windows(2).enumerate() {
+            for (&j, &value) in rows.at[ends[0]..ends[1]].iter().zip(&rows.x[ends[0]..ends[1]]) {
+                if let Some(to) = (j as usize).checked_sub(words.start).and_then(|own| next.get_mut(own)) {
+                    at[*to] = r as i32;
+                    x[*to] = value;
+                    *to += 1;
+                }
+            }
         }
-    }
-    Sparse { starts, at, x }
+    });
+    Sparse::new(starts, Cow::Owned(at), Cow::Owned(x))
 }
 
 fn dot(a: &[f32], b: &[f32]) -> f64 {
@@ -316,26 +340,32 @@ fn dot(a: &[f32], b: &[f32]) -> f64 {
 /// Weights that are sums of documents: v = Z' a, with the scores Z v that they give the documents.
 ///
 /// Both are documents x stride. Inner products of weights are inner products of `a` with the scores of the other.
-#[derive(Clone)]
 struct Span {
     a: Vec<f32>,
     scores: Vec<f32>,
 }
 
-/// Inner products of some weights with some others: of the first with all, of the second with all, ...
-fn dots(threads: usize, some: &[&Span], all: &[&Span]) -> Vec<f64> {
-    let length = all.first().map_or(0, |v| v.a.len());
-    let blocks: Vec<_> = crate::parallel::blocks(0..length, BLOCK).collect();
+impl Span {
+    fn add(&mut self, factor: f64, other: &Span) {
+        for (all, more) in [(&mut self.a, &other.a), (&mut self.scores, &other.scores)] {
+            all.iter_mut().zip(more).for_each(|(to, x)| *to += factor as f32 * x);
+        }
+    }
+}
+
+/// Inner products of some weights with others.
+fn dots(threads: usize, one: &Span, others: &[&Span]) -> Vec<f64> {
+    let blocks: Vec<_> = crate::parallel::blocks(0..one.a.len(), BLOCK).collect();
     let sums = run(threads, blocks, |block| {
         in_fours(
             #[inline(always)]
             || {
-                let pairs = some.iter().flat_map(|u| all.iter().map(move |v| (u, v)));
-                pairs.map(|(u, v)| dot(&u.a[block.clone()], &v.scores[block.clone()])).collect::<Vec<f64>>()
+                let a = &one.a[block.clone()];
+                others.iter().map(|v| dot(a, &v.scores[block.clone()])).collect::<Vec<f64>>()
             },
         )
     });
-    let mut totals = vec![0.0; some.len() * all.len()];
+    let mut totals = vec![0.0; others.len()];
     for sum in sums {
         totals.iter_mut().zip(sum).for_each(|(total, part)| *total += part);
     }
@@ -343,7 +373,7 @@ fn dots(threads: usize, some: &[&Span], all: &[&Span]) -> Vec<f64> {
 }
 
 /// The sum of weights times coefficients.
-fn combined(threads: usize, vectors: &[&Span], coefficients: &[f64]) -> Span {
+fn combined(threads: usize, vectors: &[Span], coefficients: &[f64]) -> Span {
     let length = vectors.first().map_or(0, |v| v.a.len());
     let (mut a, mut scores) = (vec![0.0; length], vec![0.0; length]);
     let tasks: Vec<_> = a.chunks_mut(BLOCK).zip(scores.chunks_mut(BLOCK)).enumerate().collect();
@@ -362,73 +392,93 @@ fn combined(threads: usize, vectors: &[&Span], coefficients: &[f64]) -> Span {
     Span { a, scores }
 }
 
-/// Remembered steps and changes of the gradient, and the inner products of all of them.
+/// The gradients so far, with their inner products; the steps and changes of the gradient are sums of them.
 #[derive(Default)]
 struct History {
-    steps: Vec<Span>,
-    changes: Vec<Span>,
-    /// Products of the vectors [steps, changes] with each other.
+    basis: Vec<Span>,
+    /// Inner products of the basis with itself.
     products: Vec<Vec<f64>>,
+    /// Coefficients of the basis for every step, and for the change of the gradient along it.
+    steps: Vec<Vec<f64>>,
+    changes: Vec<Vec<f64>>,
 }
 
 impl History {
-    fn vectors(&self) -> Vec<&Span> {
-        self.steps.iter().chain(&self.changes).collect()
+    /// Adds a gradient to the basis.
+    fn add(&mut self, gradient: Span, threads: usize) {
+        self.basis.push(gradient);
+        let all: Vec<&Span> = self.basis.iter().collect();
+        let new = dots(threads, all[all.len() - 1], &all);
+        self.products.iter_mut().zip(&new).for_each(|(row, &product)| row.push(product));
+        self.products.push(new);
     }
 
-    fn push(&mut self, step: Span, change: Span, threads: usize) {
-        if self.steps.len() == MEMORY {
-            self.steps.remove(0);
-            self.changes.remove(0);
-            for at in [MEMORY, 0] {
-                self.products.remove(at);
-                self.products.iter_mut().for_each(|row| _ = row.remove(at));
-            }
-        }
-        self.steps.push(step);
-        self.changes.push(change);
-        let (m, vectors) = (self.steps.len(), self.vectors());
-        let new = dots(threads, &[vectors[m - 1], vectors[2 * m - 1]], &vectors);
-        let mut products = vec![vec![0.0; 2 * m]; 2 * m];
-        let place = |k: usize| if k < m - 1 { k } else { k + 1 };
-        for (a, row) in self.products.iter().enumerate() {
-            for (b, &value) in row.iter().enumerate() {
-                products[place(a)][place(b)] = value;
-            }
-        }
-        for (which, at) in [m - 1, 2 * m - 1].into_iter().enumerate() {
-            for k in 0..2 * m {
-                products[at][k] = new[which * 2 * m + k];
-                products[k][at] = new[which * 2 * m + k];
-            }
-        }
-        self.products = products;
+    /// Replaces the basis by the newest steps and changes and the newest gradient.
+    fn shorten(&mut self, threads: usize) {
+        let first = self.steps.len().saturating_sub(KEPT_PAIRS);
+        let (steps, changes) = (self.steps.split_off(first), self.changes.split_off(first));
+        let count = steps.len();
+        let kept: Vec<Vec<f64>> =
+            steps.into_iter().chain(changes).chain([unit(self.basis.len() - 1, 1.0)]).collect();
+        self.products = kept.iter().map(|a| kept.iter().map(|b| self.product(a, b)).collect()).collect();
+        self.basis = kept.iter().map(|c| combined(threads, &self.basis, c)).collect();
+        self.steps = (0..count).map(|k| unit(k, 1.0)).collect();
+        self.changes = (count..2 * count).map(|k| unit(k, 1.0)).collect();
     }
 
-    /// Coefficients of the direction: of the steps, of the changes, and of the gradient.
-    fn direction(&self, with_gradient: &[f64]) -> Vec<f64> {
-        let m = self.steps.len();
-        let mut c = vec![0.0; 2 * m + 1];
-        c[2 * m] = -1.0;
-        let product = |c: &[f64], k: usize| {
-            let own: f64 = (0..2 * m).map(|b| c[b] * self.products[b][k]).sum();
-            own + c[2 * m] * with_gradient[k]
-        };
-        let mut alpha = vec![0.0; m];
-        for k in (0..m).rev() {
-            alpha[k] = product(&c, k) / self.products[k][m + k];
-            c[m + k] -= alpha[k];
+    /// The inner product of two sums over the basis; coefficients that are not given are 0.
+    fn product(&self, a: &[f64], b: &[f64]) -> f64 {
+        let with_b = |row: &Vec<f64>| row.iter().zip(b).map(|(x, b)| x * b).sum::<f64>();
+        self.products.iter().zip(a).filter(|(_, &a)| a != 0.0).map(|(row, a)| a * with_b(row)).sum()
+    }
+
+    /// Remembers a step to the newest gradient from the one before, unless the slope fell along it.
+    fn remember(&mut self, step: Vec<f64>, threads: usize) {
+        let newest = self.basis.len() - 1;
+        let mut change = unit(newest, 1.0);
+        change[newest - 1] = -1.0;
+        if self.product(&step, &change) > 0.0 {
+            self.steps.push(step);
+            self.changes.push(change);
         }
-        if m > 0 {
-            let scale = self.products[m - 1][2 * m - 1] / self.products[2 * m - 1][2 * m - 1];
+        if self.basis.len() == MEMORY {
+            self.shorten(threads);
+        }
+    }
+
+    /// Coefficients of the direction from the newest gradient.
+    fn direction(&self) -> Vec<f64> {
+        let mut c = unit(self.basis.len() - 1, -1.0);
+        let pairs: Vec<_> =
+            self.steps.iter().zip(&self.changes).map(|(s, y)| (s, y, self.product(s, y))).collect();
+        let mut alphas = Vec::new();
+        for (step, change, both) in pairs.iter().rev() {
+            let alpha = self.product(step, &c) / both;
+            add_to(&mut c, -alpha, change);
+            alphas.push(alpha);
+        }
+        if let Some((_, change, both)) = pairs.last() {
+            let scale = both / self.product(change, change);
             c.iter_mut().for_each(|x| *x *= scale);
         }
-        for k in 0..m {
-            let beta = product(&c, m + k) / self.products[k][m + k];
-            c[k] += alpha[k] - beta;
+        for ((step, change, both), alpha) in pairs.iter().zip(alphas.into_iter().rev()) {
+            let beta = self.product(change, &c) / both;
+            add_to(&mut c, alpha - beta, step);
         }
         c
     }
+}
+
+/// Coefficients of one vector of a basis.
+fn unit(at: usize, value: f64) -> Vec<f64> {
+    let mut c = vec![0.0; at + 1];
+    c[at] = value;
+    c
+}
+
+/// Adds a multiple of coefficients to others, which are at least as many.
+fn add_to(c: &mut [f64], factor: f64, other: &[f64]) {
+    c.iter_mut().zip(other).for_each(|(to, x)| *to += factor * x);
 }
 
 /// Finds weights, words x classes (words x 1 for two classes), and returns them with the final penalised loss.
@@ -436,6 +486,7 @@ impl History {
 /// `a` has the coefficients of the documents from which the search starts, documents x classes (or 1); it is replaced
 /// by those of the weights that were found.
 pub fn fit(rows: WordRows, limits: Limits, a: &mut [f32], threads: usize) -> Result<(Vec<f32>, f64), Fault> {
+    let threads = threads.clamp(1, PIECES); // more would have nothing to do
     let problem = Problem::new(rows, threads)?;
     if a.len() != cells(rows.y.len(), problem.width)? {
         return Err(Fault::shape("the coefficients are not one for each document and class"));
@@ -446,7 +497,7 @@ pub fn fit(rows: WordRows, limits: Limits, a: &mut [f32], threads: usize) -> Res
         to[..width].copy_from_slice(from);
     }
     let mut v = vec![0.0; cells(rows.words, stride)?];
-    let (found, loss) = descend(&problem, limits, start, &mut v);
+    let (found, loss) = with_threads(threads, || descend(&problem, limits, start, &mut v));
     for (to, from) in a.chunks_exact_mut(width).zip(found.chunks_exact(stride)) {
         to.copy_from_slice(&from[..width]);
     }
@@ -470,21 +521,20 @@ fn descend(problem: &Problem, limits: Limits, start: Vec<f32>, weights: &mut [f3
         if start.iter().any(|&x| x != 0.0) { problem.scores_of(&start, weights) } else { zeros.clone() };
     let mut v = Span { a: start, scores };
     let mut residual = vec![0.0; n];
-    let mut squares = dots(threads, &[&v], &[&v])[0];
+    let mut squares = dots(threads, &v, &[&v])[0];
     let mut loss = problem.along(&v.scores, &zeros, 0.0, Some(&mut residual)).loss + 0.5 * penalty * squares;
     let mut gradient_of = |residual: &[f32], v: &Span| {
-        let of_loss = Span { a: residual.to_vec(), scores: problem.scores_of(residual, weights) };
-        combined(threads, &[&of_loss, v], &[1.0, penalty])
+        let a: Vec<f32> = residual.iter().zip(&v.a).map(|(r, v)| r + penalty as f32 * v).collect();
+        let scores = problem.scores_of(&a, weights);
+        Span { a, scores }
     };
-    let mut gradient = gradient_of(&residual, &v);
     let mut history = History::default();
+    history.add(gradient_of(&residual, &v), threads);
     for _ in 0..limits.steps {
-        let mut basis = history.vectors();
-        let with_gradient = dots(threads, &[&gradient], &basis);
-        let coefficients = history.direction(&with_gradient);
-        basis.push(&gradient);
-        let direction = combined(threads, &basis, &coefficients);
-        let of_direction = dots(threads, &[&direction], &[&direction, &v, &gradient]);
+        let coefficients = history.direction();
+        let direction = combined(threads, &history.basis, &coefficients);
+        let newest = &history.basis[history.basis.len() - 1];
+        let of_direction = dots(threads, &direction, &[&direction, &v, newest]);
         let (length, with_v, slope) = (of_direction[0], of_direction[1], of_direction[2]);
         if slope.is_nan() || slope >= 0.0 {
             break;
@@ -523,8 +573,7 @@ fn descend(problem: &Problem, limits: Limits, start: Vec<f32>, weights: &mut [f3
         if chosen == 0.0 {
             break;
         }
-        let step = combined(threads, &[&direction], &[chosen]);
-        v = combined(threads, &[&v, &step], &[1.0, 1.0]);
+        v.add(chosen, &direction);
         squares += 2.0 * chosen * with_v + chosen * chosen * length;
         let gain = loss - best;
         loss = best;
@@ -534,12 +583,8 @@ fn descend(problem: &Problem, limits: Limits, start: Vec<f32>, weights: &mut [f3
         if chosen != last {
             _ = problem.along(&v.scores, &zeros, 0.0, Some(&mut residual));
         }
-        let new = gradient_of(&residual, &v);
-        let bent = combined(threads, &[&new, &gradient], &[1.0, -1.0]);
-        gradient = new;
-        if dots(threads, &[&step], &[&bent])[0] > 0.0 {
-            history.push(step, bent, threads);
-        }
+        history.add(gradient_of(&residual, &v), threads);
+        history.remember(coefficients.into_iter().map(|c| chosen * c).collect(), threads);
     }
     (v.a, loss)
 }
@@ -620,6 +665,44 @@ mod tests {
     fn the_minimum_is_found_for_two_classes_and_for_more() {
         gradient_is_small(2);
         gradient_is_small(5);
+    }
+
+    #[test]
+    fn a_search_that_forgets_old_gradients_ends_at_the_minimum() {
+        let n = 60_usize;
+        let indices: Vec<i32> = (0..n).flat_map(|k| [k as i32, (k + 1) as i32]).collect();
+        let data: Vec<f32> = (0..n).flat_map(|k| [1.0, 0.1 * k as f32]).collect();
+        let indptr: Vec<i64> = (0..=n).map(|k| 2 * k as i64).collect();
+        let y: Vec<i32> = (0..n).map(|k| i32::from(k % 7 < 3)).collect();
+        let weight: Vec<f64> = (0..n).map(|k| 1.0 + (k % 5) as f64).collect();
+        let offsets = vec![0.0; 2 * n];
+        let rows = WordRows {
+            indptr: &indptr,
+            indices: &indices,
+            data: &data,
+            offsets: &offsets,
+            y: &y,
+            weight: &weight,
+            classes: 2,
+            words: n + 1,
+        };
+        let penalty = 1e-3;
+        let search = |steps: usize| {
+            let (v, loss) =
+                fit(rows, Limits { penalty, tolerance: 0.0, steps }, &mut vec![0.0; n], 1).unwrap();
+            // The gradient of the penalised loss, in plain arithmetic.
+            let mut slope: Vec<f64> = v.iter().map(|&x| penalty * f64::from(x)).collect();
+            for k in 0..n {
+                let score = f64::from(v[k]) + 0.1 * k as f64 * f64::from(v[k + 1]);
+                let wrong = weight[k] * (1.0 / (1.0 + (-score).exp()) - f64::from(y[k]));
+                slope[k] += wrong;
+                slope[k + 1] += 0.1 * k as f64 * wrong;
+            }
+            (loss, slope.iter().map(|x| x * x).sum::<f64>().sqrt())
+        };
+        let (early, steep) = search(MEMORY - 2);
+        let (late, flat) = search(5 * MEMORY);
+        assert!(late < early && flat < 0.03 * steep, "{early} {late} {steep} {flat}");
     }
 
     #[test]

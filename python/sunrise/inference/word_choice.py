@@ -15,6 +15,7 @@ import numpy as np
 
 from sunrise import engines
 from sunrise._common.arrays import Codes, Floats, Labels, Positions
+from sunrise._common.threads import limited_to, spread
 from sunrise.data.blocks import Batch, Rows, WordsBlock
 from sunrise.families.capabilities import Documents
 from sunrise.inference.calibration import Calibrated
@@ -102,17 +103,24 @@ def _choose(rows: LeaveOneOut, hashes: Any) -> tuple[bool, float | None, tuple[P
         some = np.sort(np.random.default_rng(0).choice(n, MOST_JUDGED, replace=False))
     fold = fold_of_rows(hashes[some], rows.y[some], n_folds)
     small = _fewer_words(rows.select_rows(some))
-    at, held = [], []
-    for k in range(n_folds):
+    block: Any = small.batch.blocks[0]
+    n_threads = engines.threads(rows.model.n_jobs, len(block.data) * len(rows.model.classes))
+
+    def hold(k: int) -> tuple[Positions, Held] | None:
         rest, own = np.flatnonzero(fold != k), np.flatnonzero(fold == k)
-        learner = Learner(_fit_rows(small, rest))
-        if len(own) and len(usable_rows(learner.rows)) == len(rest):
-            at.append(some[own])
-            held.append(Held(learner, small.batch.blocks[0].select_rows(own), small.y[own]))
+        learner = Learner(_fit_rows(small, rest, max(1, n_threads // n_folds)))
+        if len(own) == 0 or len(usable_rows(learner.rows)) < len(rest):
+            return None
+        return some[own], Held(learner, block.select_rows(own), small.y[own])
+
+    # Folds side by side keep cores busier than threads within a fold, whose steps are short.
+    together = min(n_folds, n_threads)
+    folds = [own for own in spread(hold, range(n_folds), together) if own is not None]
+    at, held = [own for own, _ in folds], [own for _, own in folds]
     if not held:  # a class has only one document outside every fold
         return False, None, (np.arange(n), rows.log_proba(), "leave-one-out")
     everywhere = np.concatenate(at)
-    trials = Trials(held, rows.y[everywhere], rows.fitted_weight[everywhere])
+    trials = Trials(held, rows.y[everywhere], rows.fitted_weight[everywhere], together)
     use_bands, strength = trials.search()
     method = f"{len(held)} folds" + (f" of {MOST_JUDGED:,} documents" if n > MOST_JUDGED else "")
     return use_bands, strength, (everywhere, trials.log_proba(), method)
@@ -125,6 +133,8 @@ class Trials:
     held: list[Held]
     y: Codes
     weight: Floats
+    #: Number of folds that are fitted at the same time.
+    n_threads: int = 1
 
     def __post_init__(self) -> None:
         #: By choice (bands, strength): the layers of every fold, and the log-probabilities of all documents.
@@ -135,16 +145,18 @@ class Trials:
 
         `start` has layers of another choice, at whose learned weights the search starts.
         """
-        if strength is None:
-            layers = [own.learner.fit_bands() if use_bands else own.learner.plain for own in self.held]
-        else:
+        starts: list[Layers | None] = [None] * len(self.held)
+        if strength is not None:
             plain = self._tried[use_bands, None][0]
             before = plain if start is None else start
             starts = [a._replace(coefficients=b.coefficients) for a, b in zip(plain, before, strict=True)]
-            pairs = zip(self.held, starts, strict=True)
-            layers = [own.learner.fit_words(layer, strength, ROUGH) for own, layer in pairs]
-        log_p = np.concatenate([a.log_proba(b) for a, b in zip(self.held, layers, strict=True)])
-        self._tried[use_bands, strength] = layers, log_p
+
+        def layers_of(fold: tuple[Held, Layers | None]) -> tuple[Layers, Floats]:
+            return _fit_fold(*fold, use_bands, strength)
+
+        fitted = spread(layers_of, zip(self.held, starts, strict=True), self.n_threads)
+        log_p = np.concatenate([of_fold for _, of_fold in fitted])
+        self._tried[use_bands, strength] = [layers for layers, _ in fitted], log_p
         return self._loss(log_p)
 
     def _loss(self, log_p: Floats) -> Floats:
@@ -202,6 +214,19 @@ class Trials:
         return found
 
 
+def _fit_fold(
+    own: Held, start: Layers | None, use_bands: bool, strength: float | None
+) -> tuple[Layers, Floats]:
+    """Fit the layers of a choice outside a fold, and return them with the log-probabilities of its documents."""
+    learner = own.learner
+    with limited_to(learner.rows.model.n_jobs):
+        if start is not None and strength is not None:
+            layers = learner.fit_words(start, strength, ROUGH)
+        else:
+            layers = learner.fit_bands() if use_bands else learner.plain
+        return layers, own.log_proba(layers)
+
+
 def _is_better(new: Floats, old: Floats, weight: Floats) -> bool:
     """True if losses are lower than others by more than a part of the standard error."""
     gain = (old - new) * weight
@@ -232,18 +257,17 @@ def _fewer_words(rows: LeaveOneOut) -> LeaveOneOut:
     return LeaveOneOut(rows.model, Batch(rows.batch.n_rows, (small,)), rows.y, rows.weight)
 
 
-def _fit_rows(rows: LeaveOneOut, some: Positions) -> LeaveOneOut:
-    """Return some rows with a model of these rows only."""
+def _fit_rows(rows: LeaveOneOut, some: Positions, n_jobs: int) -> LeaveOneOut:
+    """Return some rows with a model of these rows only, which has its own number of threads."""
     model, y = rows.model, rows.y[some]
     weight = None if rows.weight is None else rows.weight[some]
     block: Any = rows.batch.blocks[0].select_rows(some)
     family, n = model.schema.parts[0].family, len(model.classes)
-    words = block.statistics(
-        engines.current(), family.terms, family.fit_support, Rows(y, weight, n, model.n_jobs)
-    )
+    settings = replace(model.settings, n_jobs=n_jobs)
+    words = block.statistics(engines.current(), family.terms, family.fit_support, Rows(y, weight, n, n_jobs))
     w = np.ones(len(y)) if weight is None else weight
     stats = Stats(
         model.classes, np.bincount(y[w > 0], minlength=n), np.bincount(y, w, n).astype(float), (words,)
     )
-    fitted = FittedModel(model.settings, model.schema, stats, model.classes)
+    fitted = FittedModel(settings, model.schema, stats, model.classes)
     return LeaveOneOut(fitted, Batch(len(y), (block,)), y, weight)
