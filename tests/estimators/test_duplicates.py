@@ -43,7 +43,7 @@ def test_two_columns_that_determine_each_other_are_named(make, frame):
     with pytest.warns(
         sr.DuplicateColumnsWarning, match=r"'base' and 'twin' nearly determine.*calibrate=\"columns\""
     ):
-        sr.NaiveBayes().fit(table, Y)
+        sr.NaiveBayes(calibrate=None).fit(table, Y)
 
 
 OTHERS = {
@@ -67,12 +67,14 @@ def test_others_are_not(make):
     with warnings.catch_warnings():
         warnings.simplefilter("error", sr.DuplicateColumnsWarning)
         warnings.simplefilter("ignore", sr.NoColumnsWarning)
-        sr.NaiveBayes().fit(make(), Y)
+        sr.NaiveBayes(calibrate=None).fit(make(), Y)
 
 
-def test_column_weights_are_the_remedy_and_are_not_warned_of():
+@pytest.mark.parametrize("calibrate", ["auto", "columns"])
+def test_column_weights_are_the_remedy_and_are_not_warned_of(calibrate):
     table = numbers(twin=BASE)
-    model = sr.NaiveBayes(calibrate="columns").fit(table, Y)
+    model = sr.NaiveBayes(calibrate=calibrate).fit(table, Y)  # a warning would be an error
+    assert model.calibration_.kind == "columns"
     weights = model.calibration_.weights
     assert weights["base"] == pytest.approx(weights["twin"], abs=1e-4)
     assert weights["base"] < 0.8
@@ -85,29 +87,29 @@ def test_every_pair_is_named():
         sr.DuplicateColumnsWarning,
         match="'a' and 'b' nearly.*; so do 'a' and 'c'; 'b' and 'c'. Their evidence",
     ):
-        sr.NaiveBayes().fit({"a": BASE, "b": BASE, "c": BASE}, Y)
+        sr.NaiveBayes(calibrate=None).fit({"a": BASE, "b": BASE, "c": BASE}, Y)
     with pytest.warns(sr.DuplicateColumnsWarning, match="'x0' and 'x2' nearly"):
-        sr.NaiveBayes().fit(np.stack([BASE, RNG.normal(size=N), 2.0 * BASE], axis=1), Y)
+        sr.NaiveBayes(calibrate=None).fit(np.stack([BASE, RNG.normal(size=N), 2.0 * BASE], axis=1), Y)
     with pytest.warns(sr.DuplicateColumnsWarning, match="'c0' and 'c9'; 'c1' and 'c2'; and 35 more pairs"):
-        sr.NaiveBayes("gaussian").fit({f"c{k}": BASE for k in range(10)}, Y)
+        sr.NaiveBayes("gaussian", calibrate=None).fit({f"c{k}": BASE for k in range(10)}, Y)
 
 
 def test_a_pair_is_reported_once_in_a_process():
     table = numbers(twin=BASE)
     with pytest.warns(sr.DuplicateColumnsWarning):
-        sr.NaiveBayes().fit(table, Y)
+        sr.NaiveBayes(calibrate=None).fit(table, Y)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        sr.NaiveBayes().fit({name: np.roll(x, 7) for name, x in table.items()}, np.roll(Y, 7))
-        cross_val_score(sr.NaiveBayes("gaussian"), pd.DataFrame(table), Y)
+        sr.NaiveBayes(calibrate=None).fit({name: np.roll(x, 7) for name, x in table.items()}, np.roll(Y, 7))
+        cross_val_score(sr.NaiveBayes("gaussian", calibrate=None), pd.DataFrame(table), Y)
     with pytest.warns(
         sr.DuplicateColumnsWarning, match="Columns 'base' and 'twin' nearly.*; so do 'base' and 'more'"
     ):
-        sr.NaiveBayes().fit(table | {"more": BASE}, Y)  # another table
+        sr.NaiveBayes(calibrate=None).fit(table | {"more": BASE}, Y)  # another table
 
 
 def test_a_few_rows_are_no_proof():
-    sr.NaiveBayes().fit({"a": [1.0, 2.0, 4.0, 8.0], "b": [1.0, 2.0, 4.0, 8.0]}, [0, 0, 1, 1])
+    sr.NaiveBayes(calibrate=None).fit({"a": [1.0, 2.0, 4.0, 8.0], "b": [1.0, 2.0, 4.0, 8.0]}, [0, 0, 1, 1])
 
 
 def test_streams_and_single_families_are_not_looked_at():

@@ -28,6 +28,7 @@ from sunrise.model.fitted import FittedModel
 from sunrise.model.interaction import Interaction
 from sunrise.model.schema import Schema
 from sunrise.model.settings import Settings
+from sunrise.selection.duplicates import ColumnSample
 from sunrise.selection.pairs import all_pairs
 from sunrise.statistics.model import Stats
 
@@ -50,7 +51,7 @@ class CalibratingMixin(Estimator):
         self,
         settings: Settings,
         rows: TrainingRows,
-        find_duplicates: bool = False,
+        sample: ColumnSample | None = None,
         of_all_rows: Sequence[Choice] = (),
     ) -> tuple[Schema, Stats]:
         """Choose the families of the columns and accumulate the table."""

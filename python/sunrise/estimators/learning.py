@@ -113,12 +113,14 @@ class LearningMixin(AlgebraMixin, SourceMixin, CalibratingMixin):
     ) -> None:
         """Fit the model to rows that have been read: the body of `fit`, which streams of few rows use, too."""
         rows = self._derived(settings, rows)
-        schema, stats = self._first_statistics(settings, rows, find_duplicates)
+        sample = ColumnSample.of(rows.table.n_rows) if find_duplicates else None
+        schema, stats = self._first_statistics(settings, rows, sample)
         self._name_columns(schema)
         for name in ("_fixed", "_kept", "_given_schema", "_model", "selected_", "loo_score_", "em_"):
             self.__dict__.pop(name, None)
         if rows.accumulator.labels is not None:
             self._fit_semi_supervised(settings, schema, stats, rows)
+            self._warn_of_duplicates(sample, rows)
             return
         self._set_state(settings, schema, stats, announced)
         if has_many_values(schema, stats):
@@ -130,6 +132,17 @@ class LearningMixin(AlgebraMixin, SourceMixin, CalibratingMixin):
             self._recalibrate(settings, rows, find_pairs=True)
         elif settings.keep_pairs is not None:
             self._keep_pairs(rows, None)
+        self._warn_of_duplicates(sample, rows)
+
+    def _warn_of_duplicates(self, sample: ColumnSample | None, rows: TrainingRows) -> None:
+        """Warn of duplicate columns, unless columns have weights: these correct for duplicates."""
+        schema, calibration = self._model.schema, self._model.calibration
+        if sample is None or (calibration is not None and calibration.kind == "columns"):
+            return
+        pairs = sample.pairs(rows.accumulator.codes[sample.rows])
+        names = [str(name) if schema.is_named else f"x{name}" for name in schema.names] if pairs else []
+        if text := describe_new_pairs(pairs, names):
+            alert(text, DuplicateColumnsWarning)
 
     def _add_interactions(self, settings: Settings, rows: TrainingRows) -> None:
         """Count the interactions that the user gave."""
@@ -284,10 +297,10 @@ class LearningMixin(AlgebraMixin, SourceMixin, CalibratingMixin):
         self,
         settings: Settings,
         rows: TrainingRows,
-        find_duplicates: bool = False,
+        sample: ColumnSample | None = None,
         of_all_rows: Sequence[Choice] = (),
     ) -> tuple[Schema, Stats]:
-        """Choose the families of the columns and accumulate the table; `find_duplicates` warns of duplicate columns.
+        """Choose the families of the columns and accumulate the table; its sampled cells are added to `sample`.
 
         `of_all_rows` are the choices by all rows, if these are a part of them.
         """
@@ -297,20 +310,14 @@ class LearningMixin(AlgebraMixin, SourceMixin, CalibratingMixin):
             return schema, accumulator.table(table, schema, {})
         if table.is_sparse and table.block is not None:
             table = frame_of(table.block.numbers())
-        if find_duplicates and self._calibration_kind() != "columns":  # column weights correct for duplicates
-            accumulator = replace(accumulator, sample=ColumnSample.of(table.n_rows))
+        if sample is not None:
+            accumulator = replace(accumulator, sample=sample)
         choices, ready = choose_families(accumulator, table, settings, of_all_rows)
         if table.rules is not None:
             choices = with_remarks(choices, table.names, table.rules)
         own = tuple(choices)
         schema = Schema(table.names, own, table.is_named, rows.label, table.library, rules=table.rules)
-        stats = accumulator.table(table, schema, ready)
-        if isinstance(accumulator.sample, ColumnSample):
-            pairs = accumulator.sample.pairs(accumulator.codes[accumulator.sample.rows])
-            names = [str(name) if schema.is_named else f"x{name}" for name in schema.names] if pairs else []
-            if text := describe_new_pairs(pairs, names):
-                alert(text, DuplicateColumnsWarning)
-        return schema, stats
+        return schema, accumulator.table(table, schema, ready)
 
     def _derived(self, settings: Settings, rows: TrainingRows) -> TrainingRows:
         """Return training rows with marks as missing cells and parts of dates; the rules are found here."""
