@@ -9,11 +9,21 @@ from typing import Any
 
 import numpy as np
 import sunrise
+from numpy.typing import NDArray
 from scipy import sparse
 
 from benchmarks.timing import interleaved, line
 
 THREADS = (1, 2, 4, 8, 16)
+
+
+def documents(rng: np.random.Generator, n: int) -> tuple[list[str], NDArray[np.int64]]:
+    """Return documents of 200 words, and their group of 20: 20 words of each are typical of it."""
+    names = np.array([f"w{k}" for k in range(60_000)])
+    group = rng.integers(0, 20, n)
+    drawn = np.minimum(rng.zipf(1.3, (n, 200)), len(names)) - 1
+    drawn[:, :20] = 50 * group[:, None] + rng.integers(0, 50, (n, 20))
+    return [" ".join(document) for document in names[drawn]], group
 
 
 def data() -> dict[str, tuple[Any, Any, Any]]:
@@ -28,11 +38,7 @@ def data() -> dict[str, tuple[Any, Any, Any]]:
     rows = np.arange(0, n * length + 1, length, dtype=np.int32)
     matrix = sparse.csr_array((counts, indices, rows), (n, words))
     matrix.sum_duplicates()
-    names = np.array([f"w{k}" for k in range(60_000)])
-    group = rng.integers(0, 20, 11_000)
-    drawn = np.minimum(rng.zipf(1.3, (len(group), 200)), len(names)) - 1
-    drawn[:, :20] = 50 * group[:, None] + rng.integers(0, 50, (len(group), 20))
-    texts = [" ".join(document) for document in names[drawn]]
+    (few, few_groups), (many, many_groups) = documents(rng, 11_000), documents(rng, 110_000)
     binary = rng.integers(0, 2, 300_000)
     cells = rng.normal(size=(len(binary), 20)) + 0.3 * binary[:, None]
     return {
@@ -40,8 +46,14 @@ def data() -> dict[str, tuple[Any, Any, Any]]:
         "CategoricalNB, 500k x 50": (sunrise.CategoricalNB, levels, y),
         "MultinomialNB, CSR 200k x 100k": (sunrise.MultinomialNB, matrix, rng.integers(0, 20, n)),
         "KernelNB, 300k x 20": (sunrise.KernelNB, cells, binary),
-        "TextNB(calibrate=None), 11k documents": (partial(sunrise.TextNB, calibrate=None), texts, group),
-        "TextNB(), 11k documents": (sunrise.TextNB, texts, group),
+        "TextNB(calibrate=None), 11k documents": (partial(sunrise.TextNB, calibrate=None), few, few_groups),
+        'TextNB(calibrate="temperature"), 11k documents': (
+            partial(sunrise.TextNB, calibrate="temperature"),
+            few,
+            few_groups,
+        ),
+        "TextNB(), 11k documents": (sunrise.TextNB, few, few_groups),
+        "TextNB(), 110k documents": (sunrise.TextNB, many, many_groups),
         "NaiveBayes(), 60k x 20": (sunrise.NaiveBayes, cells[:60_000], binary[:60_000]),
     }
 

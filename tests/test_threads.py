@@ -66,17 +66,27 @@ def test_one_job_is_one_thread(name, monkeypatch):
 @every_model
 def test_any_number_of_threads_gives_the_same_bits(name, monkeypatch):
     monkeypatch.setattr(threads, "SMALL", 0)
+    monkeypatch.setattr(threads, "PER_THREAD", 1)
     one = run(name, 1)
     for n_jobs in (2, 5):
         np.testing.assert_equal(run(name, n_jobs), one)
 
 
+def test_few_cells_have_few_threads(monkeypatch):
+    monkeypatch.setenv("SUNRISE_THREADS", "6")
+    assert threads.threads(None) == 6
+    assert [threads.threads(None, threads.SMALL - 1), threads.threads(None, threads.SMALL)] == [1, 2]
+    assert threads.threads(None, 5 * threads.PER_THREAD) == 5
+    assert threads.threads(None, 1 << 30) == 6
+    assert threads.threads(3, 1 << 30) == 3
+
+
 def test_the_limit_of_a_model_ends_with_its_computation(monkeypatch):
     monkeypatch.setenv("SUNRISE_THREADS", "6")
     with threads.limited_to(2):
-        assert threads.threads(None, threads.SMALL) == 2
-        assert threads.threads(3, threads.SMALL) == 3
+        assert threads.threads(None) == 2
+        assert threads.threads(3) == 3
         with pytest.raises(ZeroDivisionError), threads.limited_to(1):
             _ = 1 // 0
-        assert threads.threads(None, threads.SMALL) == 2
-    assert threads.threads(None, threads.SMALL) == 6
+        assert threads.threads(None) == 2
+    assert threads.threads(None) == 6

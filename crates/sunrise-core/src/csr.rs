@@ -2,7 +2,12 @@
 
 use crate::cells::{Cell, Matrix, Reading};
 use crate::fault::Fault;
+use std::hint::black_box;
 use std::ops::Range;
+
+/// Bytes of a cache line, and rows whose cells are brought into cache together.
+const LINE: usize = 64;
+const FETCHED: usize = 16;
 
 /// An integer type that may number columns.
 pub trait Index: Copy + PartialOrd + Send + Sync {
@@ -82,6 +87,30 @@ impl<'a, T: Cell, I: Index> Csr<'a, T, I> {
     pub fn row(&self, r: usize) -> (&'a [I], &'a [T]) {
         let range = self.indptr[r].at()..self.indptr[r + 1].at();
         (&self.indices[range.clone()], &self.data[range])
+    }
+
+    /// Some rows in order, whose stored cells are brought into cache a few rows at a time: for rows that lie far apart.
+    #[inline(always)]
+    pub fn fetched<'r>(&'r self, rows: &'r [usize]) -> impl Iterator<Item = usize> + 'r {
+        rows.chunks(FETCHED).flat_map(|few| {
+            self.fetch(few);
+            few.iter().copied()
+        })
+    }
+
+    /// Reads one cell of every cache line of some rows.
+    ///
+    /// No read waits for another one, so memory serves many at a time. A loop that also computes with the cells would
+    /// wait for the lines of one row after those of another.
+    #[inline(always)]
+    fn fetch(&self, rows: &[usize]) {
+        let mut any = 0;
+        for &r in rows {
+            let (indices, cells) = self.row(r);
+            any = indices.iter().step_by(LINE / size_of::<I>()).fold(any, |any, j| any | j.at() as u64);
+            any = cells.iter().step_by(LINE / size_of::<T>()).fold(any, |any, x| any | x.number().to_bits());
+        }
+        black_box(any);
     }
 
     /// The stored cells of a row, each column once and in order, or a fault.

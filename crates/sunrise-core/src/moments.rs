@@ -325,7 +325,7 @@ fn sparse_class<T: Cell, I: Index>(x: &Csr<T, I>, rows: Rows, class: &[usize]) -
     let mut missing = vec![0.0; columns];
     let mut stored = vec![(0_i64, 0.0); columns];
     m.rows.fill(class.len() as i64);
-    for &r in class {
+    for r in x.fetched(class) {
         let (indices, cells) = x.canonical_row(r)?;
         let weight = rows.weight(r);
         for (j, value) in indices.iter().map(|j| j.at()).zip(cells.iter().map(|cell| cell.number())) {
@@ -350,7 +350,7 @@ fn sparse_class<T: Cell, I: Index>(x: &Csr<T, I>, rows: Rows, class: &[usize]) -
             m.anchor[j] = 0.0;
         }
     }
-    for &r in class {
+    for r in x.fetched(class) {
         let (indices, cells) = x.canonical_row(r)?;
         let weight = rows.weight(r);
         for (j, value) in indices.iter().map(|j| j.at()).zip(cells.iter().map(|cell| cell.number())) {

@@ -236,7 +236,7 @@ fn add_cells<T: Cell, I: Index>(
     read: impl Fn(f64) -> (f64, bool),
 ) -> Result<bool, Fault> {
     let mut sound = true;
-    for &r in segment {
+    for r in x.fetched(segment) {
         let weight = rows.weight(r);
         let (indices, cells) = if canonical { x.canonical_row(r)? } else { x.row(r) };
         for (j, cell) in indices.iter().zip(cells) {

@@ -10,8 +10,9 @@ from typing import TypeVar
 Task = TypeVar("Task")
 Done = TypeVar("Done")
 
-#: Below this number of cells, one thread is faster than two.
-SMALL = 1 << 16
+#: Below this number of cells, one thread is faster than two. A thread more needs at least the second number of cells,
+#: because starting it takes as long as computing with about a third of them.
+SMALL, PER_THREAD = 1 << 16, 1 << 15
 
 
 #: n_jobs of the model that computes at present.
@@ -33,13 +34,18 @@ class limited_to:
         _N_JOBS.reset(self._token)
 
 
-def threads(n_jobs: int | None, cells: int) -> int:
-    """Number of threads: n_jobs, else that of the context, else SUNRISE_THREADS, else OMP_NUM_THREADS, else all cores.
+def threads(n_jobs: int | None, cells: int | None = None) -> int:
+    """Return the number of threads for a computation: fewer than are allowed if there are few cells.
 
-    1 for few cells.
+    `cells` is None if the amount of work is unknown. n_jobs sets the number that is allowed; if it is None, n_jobs of
+    the context does, else SUNRISE_THREADS, else OMP_NUM_THREADS, else the number of cores.
     """
-    if cells < SMALL:
-        return 1
+    if cells is None:
+        return _allowed(n_jobs)
+    return 1 if cells < SMALL else max(1, min(_allowed(n_jobs), cells // PER_THREAD))
+
+
+def _allowed(n_jobs: int | None) -> int:
     n_jobs = _N_JOBS.get() if n_jobs is None else n_jobs
     if n_jobs is not None:
         return n_jobs if n_jobs > 0 else max(1, _cores() + 1 + n_jobs)

@@ -15,6 +15,7 @@ import numpy as np
 
 from sunrise import engines
 from sunrise._common.arrays import Codes, Floats, Mask, Positions
+from sunrise._common.threads import spread
 from sunrise.inference.column_weights import OFFSET_PENALTY, SlowWithoutParts
 from sunrise.inference.leave_one_out import LeaveOneOut
 from sunrise.inference.optimise import Curvature, minimise
@@ -78,7 +79,7 @@ class Temperature:
         )
         has_offset = np.bincount(rows.y[usable_rows(rows)], minlength=len(rows.model.classes)) > 0
         mean_length = lengths.mean(axis=1) / len(blocks) if like is None else like.mean_length
-        n_threads = engines.threads(rows.model.n_jobs, blocks[0].size * (1 + len(joint)))
+        n_threads = engines.threads(rows.model.n_jobs, blocks[0].size)
         class_weight = np.where(has_offset, rows.model.stats.weight, 1.0)
         log_frequency = log(class_weight / class_weight.sum()) * rows.model.is_generative
         prior = np.ascontiguousarray(log_frequencies(rows, use).T)
@@ -203,10 +204,15 @@ class Temperature:
         Each fit starts from the parameters v and the Hessian of all rows.
         """
         everywhere, hessian = np.arange(len(self.y)), self._hessian(v)
-        rests = [self.select_rows(np.delete(everywhere, part)) for part in parts]
-        return SlowWithoutParts(
-            [rest._not_worse(rest._minimise(v, FOLD_TOLERANCE, hessian)) for rest in rests]
-        )
+        together = min(len(parts), self.n_threads)
+
+        def fit_rest(part: slice) -> Floats:
+            rest = self.select_rows(np.delete(everywhere, part))
+            rest = replace(rest, n_threads=self.n_threads // together)
+            return rest._not_worse(rest._minimise(v, FOLD_TOLERANCE, hessian))
+
+        # The steps are short, so fits side by side keep cores busier than threads within a fit.
+        return SlowWithoutParts(spread(fit_rest, parts, together))
 
     def calibration(self, rows: LeaveOneOut, v: Floats, strengths: None) -> Calibration:
         """Return the calibration with these parameters."""

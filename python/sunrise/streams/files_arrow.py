@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from sunrise._common.threads import SMALL, threads
+from sunrise._common.threads import threads
 from sunrise.streams.batches import BATCH, Batches, Columns, FileFormat, require, with_labels
 
 #: Names that pandas gives to an index without a name.
@@ -32,7 +32,7 @@ class Parquet(FileFormat):
             texts = [name for name in wanted if columns[name] == "text"]
             with self._opened(path, texts) as file:
                 n_rows = max(1, file.metadata.num_rows)
-                found = file.iter_batches(BATCH, columns=list(wanted), use_threads=threads(None, SMALL) > 1)
+                found = file.iter_batches(BATCH, columns=list(wanted), use_threads=threads(None) > 1)
                 for batch in found:
                     yield with_labels(pyarrow.Table.from_batches([batch]), label, skip, batches)
 

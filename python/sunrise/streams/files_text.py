@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from typing import Any
 
-from sunrise._common.threads import SMALL, threads
+from sunrise._common.threads import threads
 from sunrise.streams.batches import BATCH, Batches, Columns, FileFormat, require, with_labels
 
 #: Types of DuckDB by the kinds of columns. A column that was empty so far is text.
@@ -331,7 +331,7 @@ def _quoted(name: str) -> str:
 
 def connect() -> Any:
     """Return a new connection to an empty database in memory."""
-    connection = require("duckdb").connect(config={"threads": threads(None, SMALL)})
+    connection = require("duckdb").connect(config={"threads": threads(None)})
     connection.execute("SET enable_progress_bar = false")  # it would print to standard output
     return connection
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from sunrise import _native
 from sunrise._common.arrays import Floats
 from sunrise._common.stored import stored
-from sunrise._common.threads import SMALL, threads
+from sunrise._common.threads import threads
 from sunrise.text.alphabet import alphabet, normalise_text
 from sunrise.text.texts import as_texts
 from sunrise.text.vocabulary import Vocabulary
@@ -229,8 +229,9 @@ class WordCounter:
         return counted.select_columns(keep, counted.vocabulary.select(keep))
 
     def _count(self, texts: Any, vocabulary: Vocabulary | None, n_jobs: int | None) -> Counted:
-        # Only the native code knows the lengths of the texts, so SMALL stands for the work. One text uses one thread.
-        n_threads = threads(n_jobs, SMALL) if len(texts) > 1 else 1
+        n_threads = (
+            threads(n_jobs) if len(texts) > 1 else 1
+        )  # only the native code knows the lengths of the texts
         words = None if vocabulary is None else vocabulary.native
         c = self._native.count(texts, words, n_threads)
         if c.words is not None:

@@ -27,7 +27,7 @@ pub fn documents<T: Cell, I: Index>(
     let done = run(threads, tasks, |(c, (n_documents, sums))| {
         n_documents.fill(0);
         sums.fill(0.0);
-        for &r in grouped.class(c) {
+        for r in x.fetched(grouped.class(c)) {
             let weight = rows.weight(r);
             let (indices, values) = x.canonical_row(r)?;
             n_documents[0] += 1;
