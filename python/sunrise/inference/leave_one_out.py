@@ -42,8 +42,16 @@ class LeaveOneOut(LeftOutBlocks):
         model = self.model
         log_prior = model.log_prior[self.y]
         if model.is_prior_fitted and model.is_generative:
-            log_prior = log_prior + log_share_without(model.stats.weight[self.y], self.fitted_weight)
+            log_prior = log_prior + self._log_share_without()
         return np.where(self.is_only_row_of_class, -np.inf, log_prior)
+
+    def _log_share_without(self, rows: Any = slice(None)) -> Floats:
+        """Return the change of the log class prior of some rows if the row is left out."""
+        weight, y = self.model.stats.weight, self.y[rows]
+        if self.weight is not None:
+            return log_share_without(weight[y], self.fitted_weight[rows])
+        factors = np.ones(len(weight)) if self.model.factors is None else self.model.factors
+        return np.asarray(log_share_without(weight, factors)[y])  # all rows of a class weigh the same
 
     def log_proba(self) -> Floats:
         """Return log-probabilities, rows x classes; -inf for a class whose only row is left out."""
@@ -191,10 +199,10 @@ class LeaveOneOut(LeftOutBlocks):
 
     def log_class_prior(self, rows: Any) -> Floats:
         """Return the leave-one-out log class prior of some rows, without calibration offsets, rows x classes."""
-        model, y, w = self.model, self.y[rows], self.fitted_weight[rows]
+        model, y = self.model, self.y[rows]
         prior = np.tile(model.log_class_prior, (len(y), 1))
         if model.is_prior_fitted:
-            prior[np.arange(len(y)), y] += log_share_without(model.stats.weight[y], w)
+            prior[np.arange(len(y)), y] += self._log_share_without(rows)
         is_only_row = self.is_only_row_of_class[rows]
         prior[is_only_row, y[is_only_row]] = -np.inf
         is_empty = np.isneginf(prior).all(axis=1, keepdims=True)
@@ -224,7 +232,7 @@ class LeaveOneOut(LeftOutBlocks):
         """Return the log class frequencies in the data without the row, rows x classes, whatever the class prior."""
         class_weight, y = self.model.stats.weight, self.y[rows]
         frequencies = np.tile(log(class_weight / class_weight.sum()), (len(y), 1))
-        frequencies[np.arange(len(y)), y] += log_share_without(class_weight[y], self.fitted_weight[rows])
+        frequencies[np.arange(len(y)), y] += self._log_share_without(rows)
         return frequencies
 
     def score(self, log_proba: Floats, method: str = "leave-one-out") -> LooScore:
