@@ -113,7 +113,7 @@ class LearningMixin(AlgebraMixin, SourceMixin, CalibratingMixin):
     ) -> None:
         """Fit the model to rows that have been read: the body of `fit`, which streams of few rows use, too."""
         rows = self._derived(settings, rows)
-        sample = ColumnSample.of(rows.table.n_rows) if find_duplicates else None
+        sample = ColumnSample(rows.table.n_rows) if find_duplicates else None
         schema, stats = self._first_statistics(settings, rows, sample)
         self._name_columns(schema)
         for name in ("_fixed", "_kept", "_given_schema", "_model", "selected_", "loo_score_", "em_"):
@@ -137,7 +137,7 @@ class LearningMixin(AlgebraMixin, SourceMixin, CalibratingMixin):
     def _warn_of_duplicates(self, sample: ColumnSample | None, rows: TrainingRows) -> None:
         """Warn of duplicate columns, unless columns have weights: these correct for duplicates."""
         schema, calibration = self._model.schema, self._model.calibration
-        if sample is None or (calibration is not None and calibration.kind == "columns"):
+        if sample is None or sample.is_empty or (calibration is not None and calibration.kind == "columns"):
             return
         pairs = sample.pairs(rows.accumulator.codes[sample.rows])
         names = [str(name) if schema.is_named else f"x{name}" for name in schema.names] if pairs else []

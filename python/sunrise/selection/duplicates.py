@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
@@ -28,14 +29,19 @@ MOST_SHOWN = 9
 class ColumnSample:
     """A sample of rows, collected while a table is read: numbers (NaN is missing) and level codes (-1 is missing)."""
 
-    rows: Positions
+    n_rows: int
     numbers: dict[int, Floats] = field(default_factory=dict)
     levels: dict[int, Codes] = field(default_factory=dict)
 
-    @classmethod
-    def of(cls, n_rows: int) -> ColumnSample:
-        """Return an empty sample of evenly spaced rows."""
-        return cls(np.unique(np.linspace(0, n_rows - 1, min(n_rows, ROWS)).astype(np.intp)))
+    @cached_property
+    def rows(self) -> Positions:
+        """Positions of the sampled rows, evenly spaced in a table of `n_rows`."""
+        return np.unique(np.linspace(0, self.n_rows - 1, min(self.n_rows, ROWS)).astype(np.intp))
+
+    @property
+    def is_empty(self) -> bool:
+        """True if no cells were noted: columns of a single-family matrix are not compared."""
+        return not (self.numbers or self.levels)
 
     def note_numbers(self, columns: dict[int, Column], as_levels: set[int]) -> None:
         """Keep the sampled cells of numeric columns; of some columns, if few numbers are distinct, also as levels."""

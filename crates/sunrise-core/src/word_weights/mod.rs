@@ -3,35 +3,19 @@
 //! The loss is the sum over documents of -w log softmax(offset + Z v)[y], plus (penalty / 2) |v|^2. Two classes have one
 //! column, the score of the second class against the first. Every gradient is a sum of documents, so the search keeps
 //! all weights as v = Z' a, a coefficient of every document and class: there are fewer documents than words. A step
-//! needs one product with Z' and one with Z; everything else is linear in vectors of documents. Directions, steps and
-//! changes of the gradient are sums of the gradients so far. The search keeps their coefficients and the inner products
-//! of the gradients, so a step reads every gradient twice.
-//!
-//! This file is long because the search and its vector operations are useless without each other.
+//! needs one product with Z' and one with Z; everything else is linear in vectors of documents.
+
+mod counts;
+mod history;
 
 use std::borrow::Cow;
-use std::ops::Range;
 
 use crate::fault::{afford, cells, Fault};
 use crate::in_fours;
 use crate::normalise::exp_of_negative;
 use crate::parallel::{pieces, run, with_threads};
-
-/// Documents by word counts (CSR), or the same counts as words by documents.
-struct Sparse<'a> {
-    starts: Vec<usize>,
-    at: Cow<'a, [i32]>,
-    x: Cow<'a, [f32]>,
-    /// Rows of the matrix with about as many cells in every piece.
-    pieces: Vec<Range<usize>>,
-}
-
-impl<'a> Sparse<'a> {
-    fn new(starts: Vec<usize>, at: Cow<'a, [i32]>, x: Cow<'a, [f32]>) -> Self {
-        let pieces = equal_pieces(&starts, PIECES);
-        Sparse { starts, at, x, pieces }
-    }
-}
+use counts::{cut, Counts, LANES, PIECES};
+use history::{combined, dots, History, Span};
 
 /// Documents, the scores that they have already, and their classes.
 #[derive(Clone, Copy, Debug)]
@@ -65,14 +49,6 @@ pub struct Limits {
     pub steps: usize,
 }
 
-/// Numbers in a vector: rows are padded to whole vectors.
-const LANES: usize = 8;
-/// Vectors that are remembered, and pairs of steps and changes that are kept when there are more.
-const MEMORY: usize = 21;
-const KEPT_PAIRS: usize = 5;
-/// Numbers that one task of a vector operation has, and most pieces of a matrix.
-const BLOCK: usize = 1 << 12;
-const PIECES: usize = 64;
 /// Step sizes that are tried at the most, and the share of the first slope that ends the search for a step size.
 const TRIES: usize = 8;
 const FLAT: f64 = 0.2;
@@ -87,8 +63,8 @@ struct Along {
 
 struct Problem<'a> {
     rows: WordRows<'a>,
-    by_row: Sparse<'a>,
-    by_word: Sparse<'a>,
+    by_row: Counts<'a>,
+    by_word: Counts<'a>,
     /// Columns of the weights: 1 for two classes; and the length of a row of weights or scores, in whole vectors.
     width: usize,
     stride: usize,
@@ -117,8 +93,8 @@ impl<'a> Problem<'a> {
         let stride = if width == 1 { 1 } else { width.div_ceil(LANES) * LANES };
         afford(rows.words + n, stride)?;
         let starts: Vec<usize> = rows.indptr.iter().map(|&p| p as usize).collect();
-        let by_row = Sparse::new(starts, Cow::Borrowed(rows.indices), Cow::Borrowed(rows.data));
-        let by_word = transposed(&by_row, rows.words, threads);
+        let by_row = Counts::new(starts, Cow::Borrowed(rows.indices), Cow::Borrowed(rows.data));
+        let by_word = by_row.transposed(rows.words, threads);
         Ok(Problem { rows, by_row, by_word, width, stride, threads })
     }
 
@@ -126,28 +102,10 @@ impl<'a> Problem<'a> {
     ///
     /// Every step needs other weights. In the same memory they take the system no time for new pages.
     fn scores_of(&self, a: &[f32], weights: &mut [f32]) -> Vec<f32> {
-        self.product(&self.by_word, a, weights);
+        self.by_word.times(a, self.stride, weights, self.threads);
         let mut scores = vec![0.0; a.len()];
-        self.product(&self.by_row, weights, &mut scores);
+        self.by_row.times(weights, self.stride, &mut scores, self.threads);
         scores
-    }
-
-    /// Writes the product of a matrix and a table to `out`.
-    fn product(&self, matrix: &Sparse<'_>, table: &[f32], out: &mut [f32]) {
-        let tasks = cut(out, &matrix.pieces, self.stride);
-        run(self.threads, tasks, |(piece, out)| {
-            in_fours(
-                #[inline(always)]
-                || match self.stride / LANES {
-                    0 => singles(matrix, piece.start, table, out),
-                    1 => groups::<8>(matrix, piece.start, table, out),
-                    2 => groups::<16>(matrix, piece.start, table, out),
-                    3 => groups::<24>(matrix, piece.start, table, out),
-                    4 => groups::<32>(matrix, piece.start, table, out),
-                    _ => wide_groups(matrix, piece.start, table, out, self.stride),
-                },
-            )
-        });
     }
 
     /// The loss at scores + step * direction, without the penalty; with `residual`, also its gradient by the scores.
@@ -237,250 +195,6 @@ impl<'a> Problem<'a> {
     }
 }
 
-/// Cuts the rows of a table, of `width` numbers each, into pieces.
-fn cut<'a, T>(all: &'a mut [T], pieces: &[Range<usize>], width: usize) -> Vec<(Range<usize>, &'a mut [T])> {
-    let mut rest = all;
-    let mut part = |piece: &Range<usize>| {
-        let (part, behind) = std::mem::take(&mut rest).split_at_mut(piece.len() * width);
-        rest = behind;
-        (piece.clone(), part)
-    };
-    pieces.iter().map(&mut part).collect()
-}
-
-/// Cuts rows into `most` pieces or fewer with about the same number of cells, by the places where the cells of rows start.
-fn equal_pieces(starts: &[usize], most: usize) -> Vec<Range<usize>> {
-    let (n, first) = (starts.len() - 1, starts[0]);
-    let stored = starts[n] - first;
-    let end = |k: usize| match k == most {
-        true => n,
-        false => starts.partition_point(|&at| at - first < stored * k / most).min(n),
-    };
-    let ends: Vec<usize> = (0..=most).map(end).collect();
-    ends.windows(2).filter(|p| p[0] < p[1]).map(|p| p[0]..p[1]).collect()
-}
-
-#[inline(always)]
-fn singles(matrix: &Sparse<'_>, first: usize, table: &[f32], out: &mut [f32]) {
-    for (k, to) in out.iter_mut().enumerate() {
-        let range = matrix.starts[first + k]..matrix.starts[first + k + 1];
-        let picks = matrix.at[range.clone()].iter().zip(&matrix.x[range]);
-        *to = picks.fold(0.0, |sum, (&j, &x)| sum + f64::from(x) * f64::from(table[j as usize])) as f32;
-    }
-}
-
-/// Sums of rows of `W` numbers, which stay in registers.
-#[inline(always)]
-fn groups<const W: usize>(matrix: &Sparse<'_>, first: usize, table: &[f32], out: &mut [f32]) {
-    for (k, to) in out.chunks_exact_mut(W).enumerate() {
-        let range = matrix.starts[first + k]..matrix.starts[first + k + 1];
-        let mut sums = [0.0_f32; W];
-        for (&j, &x) in matrix.at[range.clone()].iter().zip(&matrix.x[range]) {
-            let from = &table[j as usize * W..(j as usize + 1) * W];
-            for (sum, from) in sums.iter_mut().zip(from) {
-                *sum += x * from;
-            }
-        }
-        to.copy_from_slice(&sums);
-    }
-}
-
-#[inline(always)]
-fn wide_groups(matrix: &Sparse<'_>, first: usize, table: &[f32], out: &mut [f32], width: usize) {
-    for (k, to) in out.chunks_exact_mut(width).enumerate() {
-        let range = matrix.starts[first + k]..matrix.starts[first + k + 1];
-        to.fill(0.0);
-        for (&j, &x) in matrix.at[range.clone()].iter().zip(&matrix.x[range]) {
-            let from = &table[j as usize * width..][..width];
-            to.iter_mut().zip(from).for_each(|(sum, v)| *sum += x * v);
-        }
-    }
-}
-
-/// Words by documents. Every thread reads all cells and keeps those of its own range of words.
-fn transposed<'a>(rows: &Sparse<'_>, words: usize, threads: usize) -> Sparse<'a> {
-    let mut starts = vec![0; words + 1];
-    let stored = rows.starts[0]..rows.starts[rows.starts.len() - 1];
-    rows.at[stored.clone()].iter().for_each(|&j| starts[j as usize + 1] += 1);
-    for j in 0..words {
-        starts[j + 1] += starts[j];
-    }
-    let (mut at, mut x) = (vec![0; stored.len()], vec![0.0; stored.len()]);
-    let ranges = equal_pieces(&starts, threads);
-    let cells: Vec<_> = ranges.iter().map(|words| starts[words.start]..starts[words.end]).collect();
-    let tasks: Vec<_> = cut(&mut at, &cells, 1).into_iter().zip(cut(&mut x, &cells, 1)).zip(ranges).collect();
-    run(threads, tasks, |(((cells, at), (_, x)), words)| {
-        let mut next: Vec<usize> = starts[words.clone()].iter().map(|start| start - cells.start).collect();
-        for (r, ends) in rows.starts.windows(2).enumerate() {
-            for (&j, &value) in rows.at[ends[0]..ends[1]].iter().zip(&rows.x[ends[0]..ends[1]]) {
-                if let Some(to) = (j as usize).checked_sub(words.start).and_then(|own| next.get_mut(own)) {
-                    at[*to] = r as i32;
-                    x[*to] = value;
-                    *to += 1;
-                }
-            }
-        }
-    });
-    Sparse::new(starts, Cow::Owned(at), Cow::Owned(x))
-}
-
-fn dot(a: &[f32], b: &[f32]) -> f64 {
-    let mut sums = [0.0_f64; 8];
-    let (eights, others) = (a.chunks_exact(8), b.chunks_exact(8));
-    let rest: f64 =
-        eights.remainder().iter().zip(others.remainder()).map(|(a, b)| f64::from(*a) * f64::from(*b)).sum();
-    for (a, b) in eights.zip(others) {
-        for k in 0..8 {
-            sums[k] += f64::from(a[k]) * f64::from(b[k]);
-        }
-    }
-    sums.iter().sum::<f64>() + rest
-}
-
-/// Weights that are sums of documents: v = Z' a, with the scores Z v that they give the documents.
-///
-/// Both are documents x stride. Inner products of weights are inner products of `a` with the scores of the other.
-struct Span {
-    a: Vec<f32>,
-    scores: Vec<f32>,
-}
-
-impl Span {
-    fn add(&mut self, factor: f64, other: &Span) {
-        for (all, more) in [(&mut self.a, &other.a), (&mut self.scores, &other.scores)] {
-            all.iter_mut().zip(more).for_each(|(to, x)| *to += factor as f32 * x);
-        }
-    }
-}
-
-/// Inner products of some weights with others.
-fn dots(threads: usize, one: &Span, others: &[&Span]) -> Vec<f64> {
-    let blocks: Vec<_> = crate::parallel::blocks(0..one.a.len(), BLOCK).collect();
-    let sums = run(threads, blocks, |block| {
-        in_fours(
-            #[inline(always)]
-            || {
-                let a = &one.a[block.clone()];
-                others.iter().map(|v| dot(a, &v.scores[block.clone()])).collect::<Vec<f64>>()
-            },
-        )
-    });
-    let mut totals = vec![0.0; others.len()];
-    for sum in sums {
-        totals.iter_mut().zip(sum).for_each(|(total, part)| *total += part);
-    }
-    totals
-}
-
-/// The sum of weights times coefficients.
-fn combined(threads: usize, vectors: &[Span], coefficients: &[f64]) -> Span {
-    let length = vectors.first().map_or(0, |v| v.a.len());
-    let (mut a, mut scores) = (vec![0.0; length], vec![0.0; length]);
-    let tasks: Vec<_> = a.chunks_mut(BLOCK).zip(scores.chunks_mut(BLOCK)).enumerate().collect();
-    run(threads, tasks, |(k, (a, scores))| {
-        in_fours(
-            #[inline(always)]
-            || {
-                for (v, &c) in vectors.iter().zip(coefficients) {
-                    let here = k * BLOCK..k * BLOCK + a.len();
-                    a.iter_mut().zip(&v.a[here.clone()]).for_each(|(to, x)| *to += c as f32 * x);
-                    scores.iter_mut().zip(&v.scores[here]).for_each(|(to, x)| *to += c as f32 * x);
-                }
-            },
-        )
-    });
-    Span { a, scores }
-}
-
-/// The gradients so far, with their inner products; the steps and changes of the gradient are sums of them.
-#[derive(Default)]
-struct History {
-    basis: Vec<Span>,
-    /// Inner products of the basis with itself.
-    products: Vec<Vec<f64>>,
-    /// Coefficients of the basis for every step, and for the change of the gradient along it.
-    steps: Vec<Vec<f64>>,
-    changes: Vec<Vec<f64>>,
-}
-
-impl History {
-    /// Adds a gradient to the basis.
-    fn add(&mut self, gradient: Span, threads: usize) {
-        self.basis.push(gradient);
-        let all: Vec<&Span> = self.basis.iter().collect();
-        let new = dots(threads, all[all.len() - 1], &all);
-        self.products.iter_mut().zip(&new).for_each(|(row, &product)| row.push(product));
-        self.products.push(new);
-    }
-
-    /// Replaces the basis by the newest steps and changes and the newest gradient.
-    fn shorten(&mut self, threads: usize) {
-        let first = self.steps.len().saturating_sub(KEPT_PAIRS);
-        let (steps, changes) = (self.steps.split_off(first), self.changes.split_off(first));
-        let count = steps.len();
-        let kept: Vec<Vec<f64>> =
-            steps.into_iter().chain(changes).chain([unit(self.basis.len() - 1, 1.0)]).collect();
-        self.products = kept.iter().map(|a| kept.iter().map(|b| self.product(a, b)).collect()).collect();
-        self.basis = kept.iter().map(|c| combined(threads, &self.basis, c)).collect();
-        self.steps = (0..count).map(|k| unit(k, 1.0)).collect();
-        self.changes = (count..2 * count).map(|k| unit(k, 1.0)).collect();
-    }
-
-    /// The inner product of two sums over the basis; coefficients that are not given are 0.
-    fn product(&self, a: &[f64], b: &[f64]) -> f64 {
-        let with_b = |row: &Vec<f64>| row.iter().zip(b).map(|(x, b)| x * b).sum::<f64>();
-        self.products.iter().zip(a).filter(|(_, &a)| a != 0.0).map(|(row, a)| a * with_b(row)).sum()
-    }
-
-    /// Remembers a step to the newest gradient from the one before, unless the slope fell along it.
-    fn remember(&mut self, step: Vec<f64>, threads: usize) {
-        let newest = self.basis.len() - 1;
-        let mut change = unit(newest, 1.0);
-        change[newest - 1] = -1.0;
-        if self.product(&step, &change) > 0.0 {
-            self.steps.push(step);
-            self.changes.push(change);
-        }
-        if self.basis.len() == MEMORY {
-            self.shorten(threads);
-        }
-    }
-
-    /// Coefficients of the direction from the newest gradient.
-    fn direction(&self) -> Vec<f64> {
-        let mut c = unit(self.basis.len() - 1, -1.0);
-        let pairs: Vec<_> =
-            self.steps.iter().zip(&self.changes).map(|(s, y)| (s, y, self.product(s, y))).collect();
-        let mut alphas = Vec::new();
-        for (step, change, both) in pairs.iter().rev() {
-            let alpha = self.product(step, &c) / both;
-            add_to(&mut c, -alpha, change);
-            alphas.push(alpha);
-        }
-        if let Some((_, change, both)) = pairs.last() {
-            let scale = both / self.product(change, change);
-            c.iter_mut().for_each(|x| *x *= scale);
-        }
-        for ((step, change, both), alpha) in pairs.iter().zip(alphas.into_iter().rev()) {
-            let beta = self.product(change, &c) / both;
-            add_to(&mut c, alpha - beta, step);
-        }
-        c
-    }
-}
-
-/// Coefficients of one vector of a basis.
-fn unit(at: usize, value: f64) -> Vec<f64> {
-    let mut c = vec![0.0; at + 1];
-    c[at] = value;
-    c
-}
-
-/// Adds a multiple of coefficients to others, which are at least as many.
-fn add_to(c: &mut [f64], factor: f64, other: &[f64]) {
-    c.iter_mut().zip(other).for_each(|(to, x)| *to += factor * x);
-}
-
 /// Finds weights, words x classes (words x 1 for two classes), and returns them with the final penalised loss.
 ///
 /// `a` has the coefficients of the documents from which the search starts, documents x classes (or 1); it is replaced
@@ -501,7 +215,7 @@ pub fn fit(rows: WordRows, limits: Limits, a: &mut [f32], threads: usize) -> Res
     for (to, from) in a.chunks_exact_mut(width).zip(found.chunks_exact(stride)) {
         to.copy_from_slice(&from[..width]);
     }
-    problem.product(&problem.by_word, &found, &mut v);
+    problem.by_word.times(&found, stride, &mut v, threads);
     if stride == width {
         return Ok((v, loss));
     }
@@ -700,8 +414,8 @@ mod tests {
             }
             (loss, slope.iter().map(|x| x * x).sum::<f64>().sqrt())
         };
-        let (early, steep) = search(MEMORY - 2);
-        let (late, flat) = search(5 * MEMORY);
+        let (early, steep) = search(history::MEMORY - 2);
+        let (late, flat) = search(5 * history::MEMORY);
         assert!(late < early && flat < 0.03 * steep, "{early} {late} {steep} {flat}");
     }
 
