@@ -33,7 +33,9 @@ MOST_CODES = 1 << 25
 class RowSample(Protocol):
     """Some rows of a table, kept while the table is read (to look for duplicate columns)."""
 
-    rows: Positions
+    @property
+    def rows(self) -> Positions:
+        """Positions of the rows."""
 
     def note_numbers(self, columns: dict[int, Column], as_levels: set[int]) -> None:
         """Keep the sampled cells of numeric columns, of some of them also as levels."""
