@@ -18,6 +18,7 @@ from scipy.special import log_softmax
 from sunrise import engines
 from sunrise.data.blocks import SparseBlock
 from sunrise.inference.word_choice import STRENGTHS
+from sunrise.inference.word_weights import Learner
 
 every_engine = pytest.mark.parametrize("engine", engines.ENGINES)
 
@@ -247,3 +248,30 @@ def test_a_class_of_one_document_does_not_stop_the_folds():
     texts, y = reviews(300)
     model = sr.TextNB(calibrate="words").fit(texts, np.where(np.arange(300) == 5, 2, y))
     assert model.loo_score_.left_out == 1 and np.isfinite(model.predict_log_proba(texts)).all()
+
+
+def test_the_penalty_on_n_grams_grows_with_the_square_of_their_words():
+    texts, y = reviews(60)
+    model = sr.TextNB(ngram_range=(1, 3), calibrate="temperature").fit(texts, y)
+    learner = Learner(model._read_training_rows(texts, y, None))
+    learner.rows = type(learner.rows)(model._model.uncalibrated, *_rest(learner.rows))
+    layers = learner.fit_words(learner.plain, 0.3, 1e-12)
+    v = learner.learned_of(layers)[:, 1]
+    vocabulary = model.stats_.blocks[0].words[learner.words]
+    k = np.array([len(word.split()) for word in vocabulary])
+    assert set(k) == {1, 2, 3}
+
+    d = learner._documents
+    x = sparse.csr_array((d.data, d.indices, d.indptr), shape=d.shape).toarray()[:, learner.words]
+    idf = model._model.parts[0].family.weight_to_apply[learner.words]
+    z = x * idf * (d.stretch * learner._factors)[:, None]
+    q = ((z / k) ** 2).sum(axis=1).mean()
+    scores = learner._bands.sum(axis=1) * learner._factors[:, None] + learner._prior + layers.offsets
+
+    def loss(v):
+        log_p = log_softmax(scores + np.outer(z @ v, [-1.0, 1.0]), axis=1)[np.arange(len(y)), y]
+        return -log_p.sum() + 0.3 * q * ((k * v) ** 2).sum()
+
+    best = minimize(loss, np.zeros(len(v)), method="L-BFGS-B", options={"ftol": 1e-13, "maxfun": 10**6}).x
+    assert np.abs(best[k > 1]).max() > 1e-3
+    np.testing.assert_allclose(v, best, atol=2e-3 * np.abs(best).max())

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 
-from sunrise._common.arrays import Floats, Mask
+from sunrise._common.arrays import Floats, Integers, Mask
 from sunrise.data.profile import ColumnProfile
 
 if TYPE_CHECKING:
@@ -74,6 +74,9 @@ class Documents(Protocol):
 
     def presence(self, stats: Any) -> tuple[_Base, Any, Mask]:
         """Family and parameters of the presence of each word, and which words are used."""
+
+    def parts_of_ngrams(self, vocabulary: Any) -> Integers | None:
+        """Number of words of every n-gram of words; None for single words and for n-grams of characters."""
 
 
 @runtime_checkable

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Self, cast
 
 import numpy as np
 
-from sunrise._common.arrays import Codes, Floats, Mask
+from sunrise._common.arrays import Codes, Floats, Integers, Mask
 from sunrise.data.profile import ColumnProfile
 from sunrise.families.base import FAMILIES, Family, Problem
 from sunrise.families.bernoulli import Bernoulli, BernoulliParams
@@ -212,6 +212,12 @@ class Text(Candidate, Family):
         return None if problem is None else Problem(0, f"has a word that {problem.text}", problem.of_class)
 
     # Statistics of the weighted words that are not ignored, as those of a block of counts.
+
+    def parts_of_ngrams(self, vocabulary: Any) -> Integers | None:
+        """Number of words of every n-gram of words; None for single words and for n-grams of characters."""
+        if self.counter.analyzer != "word" or self.counter.ngram_range[1] == 1:
+            return None
+        return np.asarray(vocabulary.n_items("word"), np.int64)
 
     def word_weights(self, documents: Any, n: float, rows: Any = None) -> Floats:
         """Weight of every word, given the number of documents (of n) that contain it; NaN for ignored words.

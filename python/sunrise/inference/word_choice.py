@@ -71,13 +71,11 @@ def calibrate_words(rows: LeaveOneOut, hashes: Any) -> Calibrated:
     score = score_of(log_p, rows.log_class_prior(at), rows.y[at], weight, model.classes, left_out, method)
     objective, v, _ = learner._temperature
     calibration = objective.calibration(rows, v, None)
-    stats, block = model.blocks[0], rows.batch.blocks[0]
-    learned, words = layers.learned, learner.words
+    learned, words = learner.learned_of(layers), learner.words
     if learned is None:
         learned, words = np.zeros((0, len(model.classes)), np.float32), words[:0]
-    vocabulary = stats.vocabulary if stats.vocabulary is not None else getattr(block, "vocabulary", None)
     bands = layers.bands if chosen else np.ones(1)
-    weights = WordWeights.of(vocabulary, words, model.classes, learned, bands, strength)
+    weights = WordWeights.of(learner.vocabulary, words, model.classes, learned, bands, strength)
     offsets = dict(zip(model.classes.tolist(), layers.offsets.tolist(), strict=True))
     return Calibrated(replace(calibration, kind="words", offsets=offsets, words=weights), score, model)
 
@@ -235,14 +233,19 @@ def _is_better(new: Floats, old: Floats, weight: Floats) -> bool:
 
 @dataclass(frozen=True)
 class _Nameless:
-    """Stands for the vocabulary of the models of folds, whose words nobody reads."""
+    """Stands for the vocabulary of the models of folds, some words of another one, whose strings nobody reads."""
 
-    n_words: int
+    whole: Any
+    positions: Positions
+
+    def n_items(self, analyzer: str) -> Any:
+        """Number of words or characters of every n-gram."""
+        return self.whole.n_items(analyzer)[self.positions]
 
     @property
     def words(self) -> Labels:
         """Empty strings."""
-        return np.full(self.n_words, "", dtype=object)
+        return np.full(len(self.positions), "", dtype=object)
 
 
 def _fewer_words(rows: LeaveOneOut) -> LeaveOneOut:
@@ -253,7 +256,8 @@ def _fewer_words(rows: LeaveOneOut) -> LeaveOneOut:
     place = (np.cumsum(present) - 1).astype(block.indices.dtype)
     shape = block.shape[0], int(present.sum())
     cells = block.data, place[block.indices], block.indptr, shape
-    small = WordsBlock(*cells, block.n_words, block.missing, _Nameless(shape[1]))
+    words = _Nameless(Learner(rows).vocabulary, np.flatnonzero(present))
+    small = WordsBlock(*cells, block.n_words, block.missing, words)
     return LeaveOneOut(rows.model, Batch(rows.batch.n_rows, (small,)), rows.y, rows.weight)
 
 

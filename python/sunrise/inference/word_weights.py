@@ -7,7 +7,8 @@ three layers. Each layer is fitted to leave-one-out scores of the training docum
 2. Bands: words are grouped by the number of documents that contain them (1, 2-3, 4-7, ...). Each of the 12 groups has a
    factor w >= 0; a penalty keeps it close to 1.
 3. Learned weights: a number v_jc for every word and class, added to the weight of the word. They are fitted by logistic
-   regression, in which the scores of the first two layers are fixed offsets; a penalty keeps them close to 0.
+   regression, in which the scores of the first two layers are fixed offsets; a penalty keeps them close to 0. The
+   penalty on the weight of an n-gram of k words is k^2 times that of a word, because its words have weights, too.
 
 With x_j the scaled count and u_j the IDF weight of word j, the score of class c is
 
@@ -46,9 +47,10 @@ BAND_ROWS, BAND_SCORES = 2048, 1 << 19
 class Layers(NamedTuple):
     """The numbers of the three layers: factors of the bands (w), offsets of the classes (d), learned weights (v).
 
-    `learned` is words x classes, for the positions in `Learner.words`; None if no weights are learned. The learned
-    weights are a weighted sum of the training documents. `coefficients` (documents x classes, one column for two
-    classes) are the weights of this sum, from which a search with another penalty starts.
+    `learned` is words x classes, for the positions in `Learner.words`; None if no weights are learned. It is the weight
+    of an n-gram divided by `Learner.shares`. These numbers are a weighted sum of the training documents. `coefficients`
+    (documents x classes, one column for two classes) are the weights of this sum, from which a search with another
+    penalty starts.
     """
 
     bands: Floats
@@ -173,6 +175,19 @@ class Learner:
         """Positions of the words that get learned weights: more than one document contains them."""
         return np.flatnonzero(self.left._is_used)
 
+    @property
+    def vocabulary(self) -> Any:
+        """The vocabulary of the model."""
+        known = self.rows.model.blocks[0].vocabulary
+        return known if known is not None else getattr(self.rows.batch.blocks[0], "vocabulary", None)
+
+    @cached_property
+    def shares(self) -> Floats | None:
+        """1 / the number of words of every n-gram in `words`; None if all are single words."""
+        family: Any = self.rows.model.parts[0].family
+        parts = family.parts_of_ngrams(self.vocabulary)
+        return None if parts is None else 1.0 / parts[self.words]
+
     @cached_property
     def _z(self) -> SparseBlock:
         """The matrix of the training documents that is multiplied by the learned weights, see `_columns`."""
@@ -186,13 +201,22 @@ class Learner:
         return float(squares.sum()) / float(weight.sum())
 
     def _columns(self, documents: Documents, factors: Floats) -> SparseBlock:
-        """Return the matrix to multiply by the learned weights: f x_j u_j, documents x positions in `words`."""
+        """Return the matrix to multiply by `Layers.learned`: f x_j u_j share_j, documents x positions in `words`."""
         idf, place = self.left.family.weight_to_apply, np.full(documents.shape[1], -1, np.int32)
+        if self.shares is not None:
+            idf = idf.copy()
+            idf[self.words] *= self.shares
         place[self.words] = np.arange(len(self.words), dtype=np.int32)
         place[np.isnan(idf)] = -1  # ignored words
         rest = idf, documents.stretch * factors, self.n_threads
         moved: SparseBlock = engines.current().move_columns(documents, place, *rest)
         return replace(moved, shape=(documents.shape[0], len(self.words)))
+
+    def learned_of(self, layers: Layers) -> NDArray[np.float32] | None:
+        """Return the learned weights of the words, words x classes; None if no weights are learned."""
+        if layers.learned is None or self.shares is None:
+            return layers.learned
+        return layers.learned * self.shares[:, None].astype(np.float32)
 
     def fit_words(self, layers: Layers, strength: float, tolerance: float = TOLERANCE) -> Layers:
         """Return the layers with learned weights of words, fitted under a penalty with the factor `strength`.
