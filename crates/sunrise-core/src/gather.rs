@@ -20,6 +20,12 @@ pub fn add<P: Iterator<Item = (usize, f64)> + Clone>(table: &[f64], picks: P, sc
     in_fours(Add { table, picks, scores });
 }
 
+/// Adds the picked rows of the table to the scores, in two sums of every other pick: an addition waits for the one before.
+#[inline(always)]
+pub fn add_rows(table: &[f64], picks: &[usize], scores: &mut [f64]) {
+    in_fours(AddRows { table, picks, scores });
+}
+
 /// The sum of the rows of a table without the `missing` ones, which are in order; `total` is the sum of all.
 ///
 /// A difference keeps its digits while half of the total is left; otherwise the other rows are added up.
@@ -73,6 +79,51 @@ impl<P: Iterator<Item = (usize, f64)> + Clone> WithSimd for Add<'_, P> {
     }
 }
 
+struct AddRows<'a> {
+    table: &'a [f64],
+    picks: &'a [usize],
+    scores: &'a mut [f64],
+}
+
+impl WithSimd for AddRows<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let (rows, _) = S::as_simd_f64s(self.table);
+        let (scores, _) = S::as_mut_simd_f64s(self.scores);
+        match scores.len() {
+            1 => sums::<S, 1>(simd, rows, self.picks, scores),
+            2 => sums::<S, 2>(simd, rows, self.picks, scores),
+            3 => sums::<S, 3>(simd, rows, self.picks, scores),
+            4 => sums::<S, 4>(simd, rows, self.picks, scores),
+            5 => sums::<S, 5>(simd, rows, self.picks, scores),
+            _ => add(self.table, self.picks.iter().map(|&row| (row, 1.0)), self.scores),
+        }
+    }
+}
+
+/// Adds picked rows of `N` vectors.
+#[inline(always)]
+fn sums<S: Simd, const N: usize>(simd: S, rows: &[S::f64s], picks: &[usize], scores: &mut [S::f64s]) {
+    let (rows, _) = pulp::as_arrays::<N, _>(rows);
+    let mut sums = [[simd.splat_f64s(0.0); N]; 2];
+    let (pairs, last) = pulp::as_arrays::<2, _>(picks);
+    let mut add = |of: usize, row: usize| {
+        if let Some(values) = rows.get(row) {
+            sums[of].iter_mut().zip(values).for_each(|(sum, value)| *sum = simd.add_f64s(*sum, *value));
+        }
+    };
+    for &[even, odd] in pairs {
+        add(0, even);
+        add(1, odd);
+    }
+    last.iter().for_each(|&row| add(0, row));
+    for (score, (even, odd)) in scores.iter_mut().zip(sums[0].iter().zip(sums[1])) {
+        *score = simd.add_f64s(*score, simd.add_f64s(*even, odd));
+    }
+}
+
 /// Adds the vectors `first..first + N` of the picked rows.
 #[inline(always)]
 fn vectors<S: Simd, const N: usize>(
@@ -113,5 +164,25 @@ fn weighted<'a, S: Simd, const N: usize>(
     }
     for (score, sum) in scores.iter_mut().zip(sums) {
         *score = simd.add_f64s(*score, sum);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn picked_rows_are_added_for_any_number_of_classes() {
+        for classes in 1..40 {
+            let width = stride(classes);
+            let table: Vec<f64> = (0..7 * width).map(|k| (k * k % 101) as f64).collect();
+            for picks in [&[][..], &[3], &[6, 0], &[5, 5, 2], &[0, 1, 2, 3, 4]] {
+                let mut scores = vec![0.5; width];
+                add_rows(&table, picks, &mut scores);
+                for (c, score) in scores.iter().enumerate() {
+                    assert_eq!(*score, 0.5 + picks.iter().map(|row| table[row * width + c]).sum::<f64>());
+                }
+            }
+        }
     }
 }

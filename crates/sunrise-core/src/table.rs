@@ -61,6 +61,9 @@ impl Column<'_> {
 /// Level codes with their scores.
 pub struct Table<'a> {
     columns: Vec<Column<'a>>,
+    /// Entry of the first level of every column, and the number of its levels if these are 0, 1, 2, ..., else 0.
+    firsts: Vec<i64>,
+    in_order: Vec<i64>,
     levels: Levels<'a>,
 }
 
@@ -79,7 +82,7 @@ impl<'a> Table<'a> {
         {
             return Err(Fault::shape("the levels and their scores do not fit together"));
         }
-        let columns = (0..columns)
+        let columns: Vec<Column> = (0..columns)
             .map(|j| {
                 let range = levels.offsets[j] as usize..levels.offsets[j + 1] as usize;
                 let first = range.start + 2 * j;
@@ -92,7 +95,10 @@ impl<'a> Table<'a> {
                 column
             })
             .collect();
-        Ok(Table { columns, levels })
+        let firsts = columns.iter().map(|column| column.first as i64).collect();
+        let in_order = |codes: &[i64]| codes.iter().zip(0..).all(|(&code, k)| code == k);
+        let in_order = columns.iter().map(|own| if in_order(own.codes) { own.codes.len() as i64 } else { 0 });
+        Ok(Table { in_order: in_order.collect(), firsts, columns, levels })
     }
 
     /// The fault of a code, if any.
@@ -139,12 +145,20 @@ impl<'a> Table<'a> {
         (entries, own): &mut (Vec<usize>, Vec<f64>),
         scores: &mut [f64],
     ) -> Result<(), (CellFault, usize)> {
-        for (j, (&code, entry)) in codes.iter().zip(entries.iter_mut()).enumerate() {
-            *entry = self.entry(j, code).map_err(|what| (what, j))?;
+        let usual = codes.iter().zip(&self.in_order);
+        if usual.fold(true, |all, (&code, &levels)| all & ((code as u64) < levels as u64)) {
+            let places = codes.iter().zip(&self.firsts);
+            entries
+                .iter_mut()
+                .zip(places)
+                .for_each(|(entry, (code, first))| *entry = (code + first) as usize);
+        } else {
+            for (j, (&code, entry)) in codes.iter().zip(entries.iter_mut()).enumerate() {
+                *entry = self.entry(j, code).map_err(|what| (what, j))?;
+            }
         }
-        let picks = entries.iter().map(|&entry| (entry, 1.0));
         own.fill(0.0);
-        gather::add(self.levels.values, picks, own);
+        gather::add_rows(self.levels.values, entries, own);
         scores.iter_mut().zip(own).for_each(|(score, own)| *score += *own);
         Ok(())
     }
