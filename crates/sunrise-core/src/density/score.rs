@@ -58,17 +58,18 @@ fn observed(numbers: &[f64], columns: usize, j: usize) -> impl Iterator<Item = (
     numbers[j..].iter().step_by(columns).copied().enumerate().filter(|(_, x)| !x.is_nan())
 }
 
-/// Calls `act(column, cells)` for every column of `n` rows; `row` is the place of each row among the numbers.
+/// Some rows of numbers, one after the other.
+fn in_order(numbers: &[f64], columns: usize, order: &[usize]) -> Vec<f64> {
+    let mut sorted = Vec::with_capacity(order.len() * columns);
+    order.iter().for_each(|row| sorted.extend_from_slice(&numbers[row * columns..][..columns]));
+    sorted
+}
+
+/// Calls `act(column, cells)` for every column of `n` rows.
 ///
 /// Tiles of rows and columns are copied, so that a line of the cache is read once.
 #[inline(always)]
-fn each_column(
-    numbers: &[f64],
-    columns: usize,
-    n: usize,
-    row: impl Fn(usize) -> usize,
-    mut act: impl FnMut(usize, &[f64]),
-) {
+fn each_column(numbers: &[f64], columns: usize, n: usize, mut act: impl FnMut(usize, &[f64])) {
     // More columns would share too few places of the first cache, because they are a power of two apart.
     const COLUMNS: usize = 8;
     const SOME: usize = 64;
@@ -76,9 +77,8 @@ fn each_column(
     for some in blocks(0..columns, COLUMNS) {
         for rows in blocks(0..n, SOME) {
             for (j, column) in some.clone().zip(cells.chunks_exact_mut(n)) {
-                for (k, cell) in column[rows.clone()].iter_mut().enumerate() {
-                    *cell = numbers[row(rows.start + k) * columns + j];
-                }
+                let lines = numbers[rows.start * columns..].chunks_exact(columns);
+                column[rows.clone()].iter_mut().zip(lines).for_each(|(cell, line)| *cell = line[j]);
             }
         }
         for (j, column) in some.zip(cells.chunks_exact(n)) {
@@ -112,7 +112,6 @@ impl Scorer for DensityScorer<'_> {
                     numbers,
                     columns,
                     numbers.len() / columns.max(1),
-                    |k| k,
                     #[inline(always)]
                     |j, column| {
                         if self.weight[j] != 0.0 {
@@ -183,16 +182,15 @@ impl Densities {
             let (mut own, mut scratch) = (vec![0_u64; columns * classes], Vec::new());
             for rows in blocks(rows, ROWS) {
                 let grouped = training.part(rows.clone()).by_class();
-                let numbers = cells.numbers(rows, &mut scratch)?;
-                let (order, runs): (_, Vec<_>) = (grouped.rows(), grouped.runs().collect());
+                let numbers = in_order(cells.numbers(rows, &mut scratch)?, columns, grouped.rows());
+                let runs: Vec<_> = grouped.runs().collect();
                 vectorised(
                     #[inline(always)]
                     || {
                         each_column(
-                            numbers,
+                            &numbers,
                             columns,
-                            order.len(),
-                            |k| order[k],
+                            grouped.rows().len(),
                             #[inline(always)]
                             |j, column| {
                                 for (c, run) in runs.iter().cloned() {
@@ -281,15 +279,15 @@ impl Densities {
             let mut scratch = Vec::new();
             let numbers = cells.numbers(rows.clone(), &mut scratch)?;
             self::check(cells, rows, numbers)?;
+            let numbers = in_order(numbers, columns, order);
             let (mut logs, mut sums) = (vec![0.0; order.len()], vec![0.0; order.len()]);
             vectorised(
                 #[inline(always)]
                 || {
                     each_column(
-                        numbers,
+                        &numbers,
                         columns,
                         order.len(),
-                        |k| order[k],
                         #[inline(always)]
                         |j, column| {
                             if !is_used(j) {
