@@ -6,8 +6,7 @@ both, and is rebuilt whenever one of them changes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, ClassVar
 
@@ -55,6 +54,25 @@ _PLAIN = frozenset((str, bool, int, float, type(None)))
 
 #: Every estimator by its name, for model files.
 ESTIMATORS: dict[str, type] = {}
+
+
+class _UnchangedOnFailure:
+    """The context of `Estimator._unchanged_on_failure`. A generator would take longer, which shows in small fits."""
+
+    __slots__ = ("_estimator", "_limit", "_previous")
+
+    def __init__(self, estimator: Any) -> None:
+        self._estimator, self._limit = estimator, limited_to(estimator.n_jobs)
+
+    def __enter__(self) -> None:
+        self._previous = self._estimator.__dict__.copy()
+        self._limit.__enter__()
+
+    def __exit__(self, error: type[BaseException] | None, *rest: object) -> None:
+        self._limit.__exit__()
+        if error is not None:
+            self._estimator.__dict__.clear()
+            self._estimator.__dict__.update(self._previous)
 
 
 class Estimator(BaseEstimator):  # type: ignore[misc]
@@ -169,17 +187,9 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
         new.__dict__.update(self.__dict__)
         return new
 
-    @contextmanager
-    def _unchanged_on_failure(self) -> Iterator[None]:
+    def _unchanged_on_failure(self) -> _UnchangedOnFailure:
         """Restore all attributes if the body raises; n_jobs of the estimator holds for everything in the body."""
-        previous = self.__dict__.copy()
-        try:
-            with limited_to(self.n_jobs):
-                yield
-        except BaseException:
-            self.__dict__.clear()
-            self.__dict__.update(previous)
-            raise
+        return _UnchangedOnFailure(self)
 
     def _require_fitted(self) -> None:
         if "_model" not in self.__dict__:

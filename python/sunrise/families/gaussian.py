@@ -117,7 +117,7 @@ class Gaussian(NormalInverseGammaPrior, Conjugate, Candidate, Family):
             return super().resolve(stats)  # type: ignore[no-any-return]
         if self.epsilon is not None or self.laplace:
             return self
-        largest = float(stats.pooled().variance.max(initial=0.0))
+        largest = float(np.maximum.reduce(stats.pooled().variance[0], initial=0.0))
         return self.with_settings(epsilon=(self.var_smoothing or 0.0) * largest)
 
     def params(self, stats: Moments, class_weight: Floats) -> GaussianParams:

@@ -80,7 +80,8 @@ class Moments(Additive):
     @property
     def observed(self) -> Integers:
         """Number of observed cells of every column."""
-        return np.asarray(np.add.reduce(self.rows, axis=0) + np.zeros(self.x.shape[1], np.int64))
+        rows: Integers = np.add.reduce(self.rows)
+        return rows if len(rows) == self.x.shape[1] else np.repeat(rows, self.x.shape[1])
 
     @property
     def _unclamped_squared_error(self) -> Floats:
