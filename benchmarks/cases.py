@@ -69,7 +69,7 @@ def categorical() -> list[Case]:
     y = rng.integers(0, 10, 500_000)
     X = rng.integers(0, 20, (500_000, 50))
     name = "500k x 50 columns x 20 levels, 10 classes"
-    return _pair(name, "CategoricalNB", "feature_log_prob_", X, y, X.nbytes, 80, 15)
+    return _pair(name, "CategoricalNB", "feature_log_prob_", X, y, X.nbytes, 80, 20)
 
 
 def counts() -> list[Case]:
