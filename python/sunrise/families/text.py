@@ -211,13 +211,13 @@ class Text(Candidate, Family):
         problem = self.model.find_problem(stats.as_counts(self.terms, np.ones(n_words))) if n_words else None
         return None if problem is None else Problem(0, f"has a word that {problem.text}", problem.of_class)
 
-    # Statistics of the weighted words that are not ignored, as those of a block of counts.
-
     def parts_of_ngrams(self, vocabulary: Any) -> Integers | None:
         """Number of words of every n-gram of words; None for single words and for n-grams of characters."""
         if self.counter.analyzer != "word" or self.counter.ngram_range[1] == 1:
             return None
         return np.asarray(vocabulary.n_items("word"), np.int64)
+
+    # Statistics of the weighted words that are not ignored, as those of a block of counts.
 
     def word_weights(self, documents: Any, n: float, rows: Any = None) -> Floats:
         """Weight of every word, given the number of documents (of n) that contain it; NaN for ignored words.
