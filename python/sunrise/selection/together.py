@@ -7,7 +7,7 @@ block is added if its leave-one-out scores improve those of the columns enough, 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -83,7 +83,7 @@ class BlockSearch:
         ranking = ranking_rows(rows.hashes, y, STRENGTH_ROWS)
         few = objective.select_rows(ranking)
         of_few = [scores(strengths, ranking) for strengths in GRID]
-        at = int(np.argmin([_loss_alone(few, own) for own in of_few]))
+        at = _best_alone(few, of_few)
         if len(y) >= MANY_ROWS and _gains(few, v, of_few[at], None)[-1] < HOPEFUL_GAIN:
             return None
         best, own = GRID[at], scores(GRID[at], slice(None))
@@ -147,18 +147,16 @@ def _differs(x: Floats) -> bool:
     return bool(len(present) - counts.max() >= FEWEST_DIFFERENT)
 
 
-def _loss_alone(objective: ColumnWeights, scores: Floats) -> float:
-    """Return the log loss of rows by the scores of the block alone, with one weight and class offsets."""
-    cells = np.ascontiguousarray((scores[:, 1:] - scores[:, :1])[:, :, None])
-    alone = ColumnWeights(
-        (cells,),
-        objective.prior,
-        objective.y,
-        objective.weight,
-        objective.has_offset,
-        objective.n_jobs,
-        [],
-        1,
-    )
-    v = alone.solve(alone.grid[0], np.zeros(1 + len(objective.has_offset)), ROUGH_TOLERANCE)
-    return float((alone.row_losses([v])[0] * objective.weight).sum() / objective.weight.sum())
+def _best_alone(objective: ColumnWeights, candidates: list[Floats]) -> int:
+    """Return the position of the scores of a block with the least log loss alone, with one weight and class offsets.
+
+    Each fit begins with the parameters and the Hessian of the one before: scores of neighbouring strengths are similar.
+    """
+    v, losses = np.zeros(1 + len(objective.has_offset)), []
+    alone = replace(objective, _last_curvature=[], n_interactions=1, allowed=None)
+    for scores in candidates:
+        cells = np.ascontiguousarray((scores[:, 1:] - scores[:, :1])[:, :, None])
+        alone = replace(alone, cells=(cells,))
+        v = alone.solve(alone.grid[0], v, ROUGH_TOLERANCE)
+        losses.append(float(alone.row_losses([v])[0] @ alone.weight))
+    return int(np.argmin(losses))
