@@ -244,7 +244,7 @@ class _Nameless:
 
     @property
     def words(self) -> Labels:
-        """Empty strings."""
+        """An empty string for every word."""
         return np.full(len(self.positions), "", dtype=object)
 
 
