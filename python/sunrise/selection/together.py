@@ -151,7 +151,8 @@ def _best_alone(objective: ColumnWeights, candidates: list[Floats]) -> int:
     """Return the position of the candidate with the least log loss.
 
     A candidate has the scores of a block for every row and class. They are judged without any other column, after a fit
-    of their weight and of an offset for every class. Each fit begins with the parameters and the Hessian of the one before: scores of neighbouring strengths are similar.
+    of their weight and of an offset for every class. Each fit begins with the parameters and the Hessian of the one
+    before, because the scores of neighbouring strengths are similar.
     """
     v, losses = np.zeros(1 + len(objective.has_offset)), []
     alone = replace(objective, _last_curvature=[], n_interactions=1, allowed=None)
